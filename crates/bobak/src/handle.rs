@@ -2,10 +2,11 @@
 
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    Engine, Error, ErrorKind, Outcome, Result, Row, Session, TableSchema, Value, Write,
+    Engine, Error, ErrorKind, Outcome, QueryTemplate, Result, Row, Session, SlotValues,
+    TableSchema, Value, Write,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 /// Where the operations of a table go.
 #[derive(Clone)]
@@ -130,7 +131,7 @@ impl SessionSource<'_> {
         let _at = CallSite::enter();
         match self {
             Self::Engine(handle) => handle.engine()?.write(write),
-            Self::Transaction(session) => session.with(|session| session.write(write)),
+            Self::Transaction(session) => session.write(write),
         }
     }
 
@@ -145,7 +146,7 @@ impl SessionSource<'_> {
         let _at = CallSite::enter();
         match self {
             Self::Engine(handle) => handle.engine()?.get(table, key, row),
-            Self::Transaction(session) => session.with(|session| session.get(table, key, row)),
+            Self::Transaction(session) => session.get(table, key, row),
         }
     }
 }
@@ -181,8 +182,27 @@ pub(crate) trait LendSession: Sync {
     /// `Misuse` if the session is lent already: inside a callback, or to another thread.
     fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()>;
 
-    /// Notes that a call failed because of a conflict with another transaction.
-    fn note_conflict(&self);
+    /// See [`Session::write`]: as by [`lend`](Self::lend), with less work, as the two below.
+    fn write(&self, write: &Write<'_>) -> Result<Outcome>;
+
+    /// See [`Session::get`].
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool>;
+
+    /// See [`Session::run_template`].
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &SlotValues<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>>;
+
+    /// Notes whether a call failed because of a conflict with another transaction.
+    fn note(&self, error: &Error);
 
     /// The engines of the database.
     fn engines(&self) -> &dyn EngineSet;
@@ -201,6 +221,21 @@ impl<'db> TransactionSession<'db> {
         Self { session, engines, engine, conflict }
     }
 
+    #[inline]
+    fn lock(&self) -> Result<MutexGuard<'_, Box<dyn Session + 'db>>> {
+        // `try_lock`, since a callback that uses its own transaction would wait for itself forever.
+        match self.session.try_lock() {
+            Ok(session) => Ok(session),
+            // A callback has panicked. The session is as it was before, or reports its own state.
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                let message = "the transaction is in use by another call: \
+                               read with list or iter before you write";
+                Err(Error::new(ErrorKind::Misuse, message))
+            }
+        }
+    }
+
     /// Whether a call failed because of a conflict with another transaction: a repetition may succeed.
     pub(crate) fn has_conflict(&self) -> bool {
         self.conflict.load(Ordering::Relaxed)
@@ -210,23 +245,37 @@ impl<'db> TransactionSession<'db> {
 impl LendSession for TransactionSession<'_> {
     #[inline]
     fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        // `try_lock`, since a callback that uses its own transaction would wait for itself forever.
-        let session = match self.session.try_lock() {
-            Ok(session) => session,
-            // A callback has panicked. The session is as it was before, or reports its own state.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                let message = "the transaction is in use by another call: \
-                               read with list or iter before you write";
-                return Err(Error::new(ErrorKind::Misuse, message));
-            }
-        };
-        run(&**session);
+        run(&**self.lock()?);
         Ok(())
     }
 
-    fn note_conflict(&self) {
-        self.conflict.store(true, Ordering::Relaxed);
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.lock()?.write(write).inspect_err(|error| self.note(error))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.lock()?.get(table, key, row).inspect_err(|error| self.note(error))
+    }
+
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &SlotValues<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        let result = self.lock()?.run_template(template, values, row);
+        result.inspect_err(|error| self.note(error))
+    }
+
+    fn note(&self, error: &Error) {
+        if error.kind() == ErrorKind::Serialization {
+            self.conflict.store(true, Ordering::Relaxed);
+        }
     }
 
     fn engines(&self) -> &dyn EngineSet {
@@ -244,13 +293,8 @@ impl<'a> dyn LendSession + 'a {
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         let (mut run, mut result) = (Some(run), None);
         self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
-        let result = result
-            .unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")));
-        if let Err(error) = &result
-            && error.kind() == ErrorKind::Serialization
-        {
-            self.note_conflict();
-        }
         result
+            .unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
+            .inspect_err(|error| self.note(error))
     }
 }

@@ -3,7 +3,7 @@
 use crate::access::TableAccess;
 use crate::db::Db;
 use crate::engine_joins::has_no_query;
-use crate::handle::SessionSource;
+use crate::handle::{EngineSet, SessionSource};
 use crate::join;
 use crate::on_request::{left_out, with_places};
 use crate::table::Table;
@@ -11,7 +11,7 @@ use crate::transaction::Transaction;
 use bobak_core::statements::CallSite;
 use bobak_core::{
     Assignment, Condition, Expr, Filter, FromRow, JoinQuery, Placeholders, Query, QueryTemplate,
-    Record, Result, Row, Select, TemplateQuery, Value, with_placeholder_values,
+    Record, Result, Row, Select, SlotValues, TemplateQuery, Value, with_placeholder_values,
 };
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -139,6 +139,33 @@ impl<'a> Queryable<'a> {
         match &self.0 {
             Runner::Db(db) => db.source_of(query),
             Runner::Transaction(source) => Ok(source.clone()),
+        }
+    }
+
+    /// As [`SessionSource::run_template`], if one engine keeps all tables.
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        let (engines, mut engine): (&dyn EngineSet, _) = match &self.0 {
+            Runner::Db(db) => (&**db.catalog(), None),
+            Runner::Transaction(source) => (source.engines(), Some(source.engine_index())),
+        };
+        for table in template.tables() {
+            let keeper = engines.engine_with(table, engine.unwrap_or(0));
+            if *engine.get_or_insert(keeper) != keeper {
+                return Ok(None);
+            }
+        }
+        match &self.0 {
+            Runner::Transaction(source) => source.run_template(template, values, row),
+            Runner::Db(_) => {
+                let engine = engines.engine(engine.unwrap_or(0))?;
+                let run = |values: &SlotValues<'_>| engine.run_template(template, values, row);
+                template.with_slot_values(values, run).unwrap_or(Ok(None))
+            }
         }
     }
 }
@@ -313,11 +340,8 @@ impl<P: Placeholders, R> PreparedQuery<P, JoinQuery<(), R>> {
         let plan = self.rows.get_or_init(|| self.plan(resolve));
         P::with_values(&values, |values| {
             if let Some(Plan { template, query }) = plan {
-                let source = db.source_of(query)?;
                 let mut row = |row: &dyn Row| Ok(each(query.read(row)?));
-                if source.keeps_all(template)
-                    && source.run_template(template, values, &mut row)?.is_some()
-                {
+                if db.run_template(template, values, &mut row)?.is_some() {
                     return Ok(());
                 }
             }
@@ -385,20 +409,10 @@ impl SessionSource<'_> {
         values: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
-        let run = |values: &[Value<'_>]| match self {
+        let run = |values: &SlotValues<'_>| match self {
             Self::Engine(handle) => handle.engine()?.run_template(template, values, row),
-            Self::Transaction(session) => {
-                session.with(|session| session.run_template(template, values, row))
-            }
+            Self::Transaction(session) => session.run_template(template, values, row),
         };
         template.with_slot_values(values, run).unwrap_or(Ok(None))
-    }
-
-    /// Whether its engine keeps all tables of a join.
-    fn keeps_all(&self, template: &QueryTemplate) -> bool {
-        let (engines, index) = (self.engines(), self.engine_index());
-        let mut keeps = true;
-        template.for_each_table(&mut |table| keeps &= engines.engine_with(table, index) == index);
-        keeps
     }
 }

@@ -135,7 +135,7 @@ pub use schema::{
 pub use soft_delete::SoftDelete;
 pub use subquery::SubQuery;
 pub use sum::Sum;
-pub use template::{QueryTemplate, TemplateParameter, TemplateQuery};
+pub use template::{QueryTemplate, SlotValues, TemplateParameter, TemplateQuery};
 pub use types::{
     Currency, Date, DatePart, DateTime, DateUnit, Json, Storage, Time, Timestamp, Type, Uuid,
     Vector, is_json, stored_literal, vector_bytes, vector_numbers,

@@ -11,10 +11,33 @@ pub(crate) struct TemplateSlot {
     pub placeholder: usize,
     /// The column that the value is compared with, or assigned to.
     pub column: Box<dyn StoredForm>,
+    /// Whether the column stores each integer as it is.
+    stores_integers: bool,
+}
+
+impl TemplateSlot {
+    fn new(placeholder: usize, column: Box<dyn StoredForm>) -> Self {
+        let limits = [i64::MIN, i64::MAX].map(ValueRef::Int);
+        let stores_integers = limits.into_iter().all(|limit| column.is_stored(limit));
+        Self { placeholder, column, stores_integers }
+    }
+
+    /// Whether a value is not NULL, and is certainly in its stored form.
+    #[inline]
+    pub fn stores(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::Null => false,
+            Value::Int(_) if self.stores_integers => true,
+            value => self.column.is_stored(value.as_ref()),
+        }
+    }
 }
 
 /// A column whose stored form values have.
 pub(crate) trait StoredForm: Debug + Send + Sync {
+    /// Whether a value is certainly in its stored form.
+    fn is_stored(&self, value: ValueRef<'_>) -> bool;
+
     /// The stored form of a value; `None` if it does not fit.
     fn stored<'v>(&self, value: ValueRef<'v>) -> Option<Value<'v>>;
 }
@@ -35,7 +58,7 @@ pub(crate) fn slot_for<C: StoredForm + Clone + 'static>(
         if mark.kind == MarkKind::Slot {
             return Some(mark.value());
         }
-        slots.push(TemplateSlot { placeholder: mark.index, column: Box::new(column.clone()) });
+        slots.push(TemplateSlot::new(mark.index, Box::new(column.clone())));
         Some(PlaceholderMark { kind: MarkKind::Slot, index: slots.len() - 1, ..mark }.value())
     })
 }

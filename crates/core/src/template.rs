@@ -25,6 +25,20 @@ pub enum TemplateQuery {
     },
 }
 
+impl TemplateQuery {
+    fn tables(&self) -> Vec<Arc<TableSchema>> {
+        match self {
+            Self::Select(select) => vec![Arc::clone(&select.table)],
+            Self::Update { table, .. } => vec![Arc::clone(table)],
+            Self::Join(join) => {
+                let mut tables = Vec::new();
+                join.for_each_table(&mut |table| tables.push(Arc::clone(table)));
+                tables
+            }
+        }
+    }
+}
+
 /// A query without subqueries, with slots in the place of values, for [`Session::run_template`](crate::Session::run_template).
 ///
 /// A value that stands for a slot is a NaN, which no other value is. An engine writes the statement with it as with any other
@@ -33,6 +47,7 @@ pub enum TemplateQuery {
 pub struct QueryTemplate {
     id: u64,
     query: TemplateQuery,
+    tables: Vec<Arc<TableSchema>>,
     slots: Vec<TemplateSlot>,
     parameters: OnceLock<Option<Vec<TemplateParameter>>>,
 }
@@ -50,11 +65,32 @@ impl TemplateParameter {
     /// The value of the parameter, if these are the values of the slots.
     #[inline]
     #[must_use]
-    pub fn value<'v>(&'v self, slots: &'v [Value<'_>]) -> ValueRef<'v> {
+    pub fn value<'v>(&'v self, slots: &SlotValues<'v>) -> ValueRef<'v> {
         match self {
             Self::Constant(value) => value.as_ref(),
-            Self::Slot(slot) => slots.get(*slot).map_or(ValueRef::Null, Value::as_ref),
+            Self::Slot(slot) => slots.get(*slot),
         }
+    }
+}
+
+/// The values of a template's slots, in the stored form of their columns.
+#[derive(Debug)]
+pub struct SlotValues<'v> {
+    values: &'v [Value<'v>],
+    /// The slots whose placeholders have the values; `None` if there is one value for each slot.
+    placeholders: Option<&'v [TemplateSlot]>,
+}
+
+impl<'v> SlotValues<'v> {
+    /// The value of the slot with this index; NULL if there is none.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, slot: usize) -> ValueRef<'v> {
+        let place = match self.placeholders {
+            Some(slots) => slots.get(slot).map(|slot| slot.placeholder),
+            None => Some(slot),
+        };
+        place.and_then(|place| self.values.get(place)).map_or(ValueRef::Null, Value::as_ref)
     }
 }
 
@@ -73,7 +109,8 @@ impl QueryTemplate {
             PlaceholderState::Writing { slots, .. } => slots,
             _ => Vec::new(),
         };
-        Some(Self { id, query, slots, parameters: OnceLock::new() })
+        let tables = query.tables();
+        Some(Self { id, query, tables, slots, parameters: OnceLock::new() })
     }
 
     /// Different for each template of the process.
@@ -89,13 +126,11 @@ impl QueryTemplate {
         &self.query
     }
 
-    /// Calls `each` with the tables of the query.
-    pub fn for_each_table(&self, each: &mut dyn FnMut(&Arc<TableSchema>)) {
-        match &self.query {
-            TemplateQuery::Select(select) => each(&select.table),
-            TemplateQuery::Join(join) => join.for_each_table(each),
-            TemplateQuery::Update { table, .. } => each(table),
-        }
+    /// The tables of the query.
+    #[inline]
+    #[must_use]
+    pub fn tables(&self) -> &[Arc<TableSchema>] {
+        &self.tables
     }
 
     /// Calls `run` with the values of the slots, in the stored form of their columns, for these values of the placeholders.
@@ -104,20 +139,22 @@ impl QueryTemplate {
     pub fn with_slot_values<R>(
         &self,
         placeholders: &[Value<'_>],
-        run: impl FnOnce(&[Value<'_>]) -> R,
+        run: impl FnOnce(&SlotValues<'_>) -> R,
     ) -> Option<R> {
-        let stored = |slot: &TemplateSlot| {
-            let value = placeholders.get(slot.placeholder).filter(|value| !value.is_null())?;
+        let value = |slot: &TemplateSlot| placeholders.get(slot.placeholder);
+        // Most values are stored as they are.
+        if self.slots.iter().all(|slot| value(slot).is_some_and(|value| slot.stores(value))) {
+            return Some(run(&SlotValues {
+                values: placeholders,
+                placeholders: Some(&self.slots),
+            }));
+        }
+        let stored = |slot| {
+            let value = value(slot).filter(|value| !value.is_null())?;
             slot.column.stored(value.as_ref())
         };
-        // Most queries have few values: these need no memory.
-        match self.slots.as_slice() {
-            [] => Some(run(&[])),
-            [a] => Some(run(&[stored(a)?])),
-            [a, b] => Some(run(&[stored(a)?, stored(b)?])),
-            [a, b, c] => Some(run(&[stored(a)?, stored(b)?, stored(c)?])),
-            slots => Some(run(&slots.iter().map(stored).collect::<Option<Vec<_>>>()?)),
-        }
+        let values = self.slots.iter().map(stored).collect::<Option<Vec<_>>>()?;
+        Some(run(&SlotValues { values: &values, placeholders: None }))
     }
 
     /// The parameters of the statement; `write` returns their values, or `None` if the engine can't prepare the statement. It

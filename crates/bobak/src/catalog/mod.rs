@@ -406,6 +406,10 @@ impl EngineSet for Catalog {
     }
 
     fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize {
+        // A single engine keeps all tables.
+        if self.engines.len() == 1 {
+            return 0;
+        }
         self.read_model().engine_with(table).unwrap_or(otherwise)
     }
 

@@ -58,12 +58,10 @@ impl EngineRules {
     /// rules.
     pub fn concern(&self, template: &QueryTemplate) -> bool {
         let updates = matches!(template.query(), TemplateQuery::Update { .. });
-        let mut concern = false;
-        template.for_each_table(&mut |table| {
+        template.tables().iter().any(|table| {
             let hides = |rules: Arc<TableRules>| !matches!(rules.deleted_at(table), Ok(None));
-            concern |= self.of(table).is_some_and(|rules| updates || hides(rules));
-        });
-        concern
+            self.of(table).is_some_and(|rules| updates || hides(rules))
+        })
     }
 
     /// The rules of a table, by its name, as the caller describes it.

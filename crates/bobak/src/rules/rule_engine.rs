@@ -6,8 +6,8 @@ use super::rule_session::RuleSession;
 use super::soft_delete::get_live;
 use bobak_core::rules::FieldRules;
 use bobak_core::{
-    Engine, EngineLayer, Outcome, QueryTemplate, Result, Row, SchemaChange, Session, TableSchema,
-    Value, Verb, Write,
+    Engine, EngineLayer, Outcome, QueryTemplate, Result, Row, SchemaChange, Session, SlotValues,
+    TableSchema, Value, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl EngineLayer for RuleEngine {
     fn run_template(
         &self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
         match self.rules.concern(template) {

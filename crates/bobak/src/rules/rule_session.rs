@@ -7,7 +7,7 @@ use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, QueryTemplate,
-    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, SlotValues, Source,
     SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState,
     Verb, Write, WriteBatch, atomically,
 };
@@ -181,7 +181,7 @@ impl Session for RuleSession<'_> {
     fn run_template(
         &self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
         match self.rules.concern(template) {

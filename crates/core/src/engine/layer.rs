@@ -12,8 +12,9 @@ use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
     Join, LengthLimit, OnError, Outcome, Parameter, QueryTemplate, Result, Row, RowBuffer,
-    SchemaChange, SchemaDetails, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    SchemaChange, SchemaDetails, Session, SideEffects, SlotValues, Source, SqlAuthorizer,
+    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
+    WriteBatch,
 };
 use std::any::Any;
 use std::io::Read;
@@ -114,7 +115,7 @@ layer! {
         fn run_template(
             &self,
             template: &QueryTemplate,
-            values: &[Value<'_>],
+            values: &SlotValues<'_>,
             row: &mut dyn FnMut(&dyn Row) -> Result<bool>
         ) -> Result<Option<u64>> {
             let _ = (template, values, row);
@@ -189,7 +190,7 @@ layer! {
         fn run_template(
             &self,
             template: &QueryTemplate,
-            values: &[Value<'_>],
+            values: &SlotValues<'_>,
             row: &mut dyn FnMut(&dyn Row) -> Result<bool>
         ) -> Result<Option<u64>> {
             let _ = (template, values, row);

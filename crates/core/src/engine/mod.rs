@@ -90,7 +90,7 @@ use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, Error, ErrorKind, Outcome, QueryTemplate, Result, Row,
-    TableSchema, Value,
+    SlotValues, TableSchema, Value,
 };
 use std::any::Any;
 use std::path::Path;
@@ -146,7 +146,7 @@ pub trait Engine: Any + Send + Sync {
     fn run_template(
         &self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
         let _ = (template, values, row);

@@ -7,9 +7,9 @@ use super::plan::{ExplainedQuery, PlanStep};
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, QueryTemplate,
-    Result, Row, RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
-    WriteBatch,
+    Result, Row, RowBuffer, SchemaChange, SchemaDetails, SideEffects, SlotValues, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState,
+    Write, WriteBatch,
 };
 use std::io::Read;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ pub trait Session: Send {
     fn run_template(
         &self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
         let _ = (template, values, row);

@@ -450,10 +450,11 @@ impl Storage {
 }
 
 impl StoredForm for ColumnSchema {
+    fn is_stored(&self, value: ValueRef<'_>) -> bool {
+        !self.ty.has_text_form() && self.check_stored(value).is_ok()
+    }
+
     fn stored<'v>(&self, value: ValueRef<'v>) -> Option<Value<'v>> {
-        if !self.ty.has_text_form() && self.check_stored(value).is_ok() {
-            return Some(value.into());
-        }
         self.accept(value.into()).ok()
     }
 }

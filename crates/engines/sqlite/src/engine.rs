@@ -6,8 +6,8 @@ use crate::session::{SqliteSession, query};
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use bobak_core::{
     BackupContent, BackupFormat, BackupJob, Capabilities, Engine, Error, ErrorKind, Estimate,
-    Interrupt, Outcome, QueryTemplate, Result, Row, Session, SqlHost, TableSchema, TemplateQuery,
-    Value, Write,
+    Interrupt, Outcome, QueryTemplate, Result, Row, Session, SlotValues, SqlHost, TableSchema,
+    TemplateQuery, Value, Write,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl Engine for Sqlite {
     fn run_template(
         &self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
         if let TemplateQuery::Update { .. } = template.query() {

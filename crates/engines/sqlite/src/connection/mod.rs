@@ -51,6 +51,8 @@ pub(crate) struct Connection {
     last: Option<(TableStatementKey, StatementId)>,
     texts: StatementCache<Box<str>>,
     shapes: StatementCache<Box<[u64]>>,
+    /// The last template, and its statement.
+    last_template: Option<(u64, StatementId)>,
     pub(crate) table_infos: TableInfoCache,
     pub(crate) typed_texts: TypedTexts,
     pub(crate) pinned_read: PinnedRead,
@@ -74,6 +76,7 @@ impl Connection {
             last: None,
             texts: StatementCache::new(TEXT_STATEMENTS),
             shapes: StatementCache::new(SHAPE_STATEMENTS),
+            last_template: None,
             table_infos: TableInfoCache::default(),
             typed_texts: TypedTexts::default(),
             pinned_read: PinnedRead::default(),

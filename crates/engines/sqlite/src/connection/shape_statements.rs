@@ -4,8 +4,8 @@ use super::Connection;
 use crate::error::translate;
 use crate::ffi::StatementId;
 use bobak_core::{
-    BulkChange, Join, QueryTemplate, Result, Row, Select, TableSchema, TemplateQuery, Value,
-    ValueRef,
+    BulkChange, Join, QueryTemplate, Result, Row, Select, SlotValues, TableSchema, TemplateQuery,
+    Value, ValueRef,
 };
 use bobak_sql::{Dialect, Statement, StatementShape};
 
@@ -62,7 +62,7 @@ impl Connection {
     pub(crate) fn run_template(
         &mut self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: EachRow<'_>,
     ) -> Result<Option<u64>> {
         let write = || template_statement(template.query()).map(|(_, values)| values);
@@ -82,11 +82,20 @@ impl Connection {
 
     #[inline]
     fn template_statement(&mut self, template: &QueryTemplate) -> Result<StatementId> {
-        let key = [TEMPLATE, template.id()];
-        match self.shapes.get(key.as_slice()) {
-            Some(id) => Ok(id),
-            None => self.prepare_template(template, key),
+        match self.last_template {
+            Some((last, id)) if last == template.id() => Ok(id),
+            _ => self.other_template(template),
         }
+    }
+
+    fn other_template(&mut self, template: &QueryTemplate) -> Result<StatementId> {
+        let key = [TEMPLATE, template.id()];
+        let id = match self.shapes.get(key.as_slice()) {
+            Some(id) => id,
+            None => self.prepare_template(template, key)?,
+        };
+        self.last_template = Some((template.id(), id));
+        Ok(id)
     }
 
     #[cold]
@@ -132,6 +141,7 @@ impl Connection {
     fn prepare_as(&mut self, words: &[u64], text: &str) -> Result<StatementId> {
         let id = self.prepare_one(text)?;
         if let Some(old) = self.shapes.insert(words.into(), id) {
+            self.last_template = None;
             self.db.finalize(old);
         }
         Ok(id)

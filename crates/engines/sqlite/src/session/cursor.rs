@@ -89,7 +89,7 @@ impl<'e> SqliteSession<'e> {
         sql: &str,
         values: &[Value<'_>],
     ) -> Result<(OpenCursor<'e>, Vec<String>)> {
-        if using.in_transaction || self.engine.is_single() {
+        if using.in_transaction() || self.engine.is_single() {
             return OpenCursor::on_shared(using.get(), sql, values);
         }
         match (using.pooled.take(), self.engine.blocking_readers()) {

@@ -32,8 +32,8 @@ use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
     QueryTemplate, Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session,
-    SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, ValueAddress,
-    ValueRange, ValueState, Write, WriteBatch,
+    SideEffects, SlotValues, Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value,
+    ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use cursor::{FetchOutput, OpenCursor, not_open};
 use query::SqlText;
@@ -48,7 +48,7 @@ pub(crate) struct SqliteSession<'e> {
     /// Only a few at a time, so they are searched. Declared before the state to be dropped first:
     /// a rollback would buffer rows that nobody can fetch any more.
     cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
-    state: Cell<SessionState<'e>>,
+    state: RefCell<SessionState<'e>>,
     next_cursor: Cell<u64>,
     /// See [`Session::in_transaction`].
     in_transaction: Cell<bool>,
@@ -58,7 +58,7 @@ pub(crate) struct SqliteSession<'e> {
     authorizer: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
 }
 
-/// The state of a session. An operation replaces it with `Lent` while it runs.
+/// The state of a session. An operation borrows it while it runs.
 #[derive(Debug)]
 enum SessionState<'e> {
     /// No transaction.
@@ -68,15 +68,13 @@ enum SessionState<'e> {
     /// SQLite has ended the transaction after an error. Only `Rollback`, or `Commit`, which
     /// fails, leaves this state: no later write may be committed by itself by mistake.
     Lost,
-    /// An operation is running, further up the stack.
-    Lent,
 }
 
 impl<'e> SqliteSession<'e> {
     pub(crate) fn new(engine: &'e Database) -> Self {
         Self {
             engine,
-            state: Cell::new(SessionState::Idle),
+            state: RefCell::new(SessionState::Idle),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
             in_transaction: Cell::new(false),
@@ -86,13 +84,9 @@ impl<'e> SqliteSession<'e> {
     }
 
     /// The connection for an operation: the transaction's, or one for this operation.
-    #[inline]
     fn connection(&self, mode: AccessMode) -> Result<SessionConnection<'_, 'e>> {
-        Interrupt::check()?;
-        let using = self.any_connection(mode)?;
-        if mode.writes() && using.in_transaction {
-            using.before_engine_write()?;
-        }
+        let mut using = self.lend()?;
+        using.enter(mode)?;
         Ok(using)
     }
 
@@ -105,8 +99,9 @@ impl<'e> SqliteSession<'e> {
     ) -> Result<(SessionConnection<'_, 'e>, Arc<TypedText>)> {
         Interrupt::check()?;
         reject_vacuum(self.engine.settings(), text.sql)?;
-        let mut using = self.any_connection(mode)?;
-        if !using.in_transaction
+        let mut using = self.lend()?;
+        using.enter_for_text(mode)?;
+        if !using.in_transaction()
             && let Some(extension) = self.engine.extension()
         {
             using.get().begin_extension(extension)?;
@@ -123,62 +118,17 @@ impl<'e> SqliteSession<'e> {
         Ok((using, typed))
     }
 
-    #[inline]
-    fn any_connection(&self, mode: AccessMode) -> Result<SessionConnection<'_, 'e>> {
-        let (pooled, in_transaction) = match self.state.replace(SessionState::Lent) {
-            SessionState::Open(pooled) => (Some(pooled), true),
-            SessionState::Idle => (None, false),
-            other => return Err(self.reject(other)),
-        };
-        let mut using = SessionConnection { session: self, pooled, in_transaction, writing: None };
-        if using.pooled.is_none() {
-            using.pooled = Some(match mode {
-                AccessMode::Read => self.engine.read()?,
-                AccessMode::Query => {
-                    let mut pooled = self.engine.reading()?;
-                    pooled.pin_read();
-                    pooled
-                }
-                AccessMode::Write | AccessMode::Transaction => self.engine.write()?,
-            });
-        }
-        if mode.writes() {
-            using.get().buffer_cursors();
-            using.writing = self.engine.begin_writing();
-        }
-        if mode == AccessMode::Write {
-            using.before_commit()?;
-        }
-        Ok(using)
+    /// The session's state for one operation, which enters it. (One call for both would copy the result.)
+    #[inline(always)]
+    fn lend(&self) -> Result<SessionConnection<'_, 'e>> {
+        let state = self.state.try_borrow_mut().map_err(|_| in_use())?;
+        Ok(SessionConnection { engine: self.engine, pooled: None, state, writing: None })
     }
 
     /// Runs an operation of the database itself, unless a transaction is open.
     fn outside<R>(&self, run: impl FnOnce() -> Option<R>) -> Option<R> {
-        match self.state.replace(SessionState::Lent) {
-            SessionState::Idle => {
-                let _using = SessionConnection {
-                    session: self,
-                    pooled: None,
-                    in_transaction: false,
-                    writing: None,
-                };
-                run()
-            }
-            other => {
-                self.state.set(other);
-                None
-            }
-        }
-    }
-
-    #[cold]
-    fn reject(&self, state: SessionState<'e>) -> Error {
-        let message = match state {
-            SessionState::Lost => "an earlier error rolled the transaction back: begin it again",
-            _ => "the session is in use by another call",
-        };
-        self.state.set(state);
-        misuse(message)
+        let state = self.state.try_borrow_mut().ok()?;
+        if matches!(*state, SessionState::Idle) { run() } else { None }
     }
 
     /// Runs `work` in a transaction, or in a savepoint of the open one. An error undoes all of
@@ -195,7 +145,7 @@ impl<'e> SqliteSession<'e> {
         work: impl FnOnce(&mut Connection, &str) -> Result<()>,
     ) -> Result<()> {
         let (mut using, typed) = self.text_connection(AccessMode::Transaction, text)?;
-        let in_transaction = using.in_transaction;
+        let in_transaction = using.in_transaction();
         let sql = typed.text(text.sql);
         let id = using.get().text_statement(sql)?;
         using.get().check_statement(id, in_transaction)?;
@@ -213,16 +163,8 @@ impl<'e> SqliteSession<'e> {
     /// more, unless `done` says that a second run would repeat an effect.
     fn with_fresh_tables<R>(&self, done: &Cell<bool>, work: impl Fn() -> Result<R>) -> Result<R> {
         let result = work();
-        let idle = match self.state.replace(SessionState::Lent) {
-            SessionState::Idle => {
-                self.state.set(SessionState::Idle);
-                true
-            }
-            other => {
-                self.state.set(other);
-                false
-            }
-        };
+        let state = self.state.try_borrow();
+        let idle = state.is_ok_and(|state| matches!(*state, SessionState::Idle));
         match result {
             Err(error) if idle && !done.get() && error.kind() == ErrorKind::Schema => {
                 let first = RefCell::new(Some(error));
@@ -286,7 +228,8 @@ impl Session for SqliteSession<'_> {
         {
             return written;
         }
-        let mut using = self.connection(AccessMode::Write)?;
+        let mut using = self.lend()?;
+        using.enter(AccessMode::Write)?;
         write::write_row(using.get(), write.table, write.verb, write.fields, write.values)
     }
 
@@ -319,7 +262,8 @@ impl Session for SqliteSession<'_> {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        let mut using = self.connection(AccessMode::Read)?;
+        let mut using = self.lend()?;
+        using.enter(AccessMode::Read)?;
         let _callback = using.begin_callback()?;
         query::get(using.get(), table, key, row)
     }
@@ -338,7 +282,8 @@ impl Session for SqliteSession<'_> {
         }
         self.check_lock(source)?;
         if let Source::Select(select) = source {
-            let mut using = self.connection(AccessMode::Query)?;
+            let mut using = self.lend()?;
+            using.enter(AccessMode::Query)?;
             let _callback = using.begin_callback()?;
             return using.get().each_selected(select, row);
         }
@@ -370,7 +315,7 @@ impl Session for SqliteSession<'_> {
     fn run_template(
         &self,
         template: &QueryTemplate,
-        values: &[Value<'_>],
+        values: &SlotValues<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
         self.run_template_here(template, values, row)
@@ -395,7 +340,8 @@ impl Session for SqliteSession<'_> {
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
-        let mut using = self.connection(AccessMode::Query)?;
+        let mut using = self.lend()?;
+        using.enter(AccessMode::Query)?;
         let _callback = using.begin_callback()?;
         using.get().each_joined(join, row)
     }
@@ -460,12 +406,11 @@ impl Session for SqliteSession<'_> {
         drop(cursors);
         let shared = closed.and_then(OpenCursor::into_shared);
         // If the connection is not available now, its next user closes the cursor.
-        if let Some(shared) = shared {
-            let mut state = self.state.replace(SessionState::Lent);
-            if let SessionState::Open(pooled) = &mut state {
-                shared.close(pooled);
-            }
-            self.state.set(state);
+        if let Some(shared) = shared
+            && let Ok(mut state) = self.state.try_borrow_mut()
+            && let SessionState::Open(pooled) = &mut *state
+        {
+            shared.close(pooled);
         }
     }
 
@@ -476,7 +421,7 @@ impl Session for SqliteSession<'_> {
         let text = SqlText { sql, parameters: &types };
         self.with_fresh_tables(&Cell::new(false), || {
             let (mut using, typed) = self.text_connection(AccessMode::Write, text)?;
-            let in_transaction = using.in_transaction;
+            let in_transaction = using.in_transaction();
             let sql = typed.text(sql);
             let id = using.get().text_statement(sql)?;
             using.get().check_statement(id, in_transaction)?;
@@ -496,4 +441,9 @@ impl Session for SqliteSession<'_> {
         *self.authorizer.borrow_mut() = Some(authorizer);
         Ok(())
     }
+}
+
+#[cold]
+fn in_use() -> Error {
+    misuse("the session is in use by another call")
 }

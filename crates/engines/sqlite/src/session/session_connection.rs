@@ -1,15 +1,20 @@
 //! The connection that one operation of a session uses.
 
-use super::{SessionState, SqliteSession};
+use super::SessionState;
+use super::database::Database;
 use crate::connection::Connection;
+use crate::error::misuse;
 use crate::pool::{CallbackGuard, PooledConnection, WriteGuard};
-use bobak_core::Result;
+use bobak_core::{Error, Interrupt, Result};
+use std::cell::RefMut;
 
-/// A connection in use by one operation; dropping it restores the session's state.
+/// A connection in use by one operation.
 pub(super) struct SessionConnection<'s, 'e> {
-    pub session: &'s SqliteSession<'e>,
+    pub engine: &'e Database,
+    /// The connection of an operation outside transactions. Declared before the state to be dropped first.
     pub pooled: Option<PooledConnection<'e>>,
-    pub in_transaction: bool,
+    /// Borrowed while the operation runs; with the connection in a transaction.
+    pub state: RefMut<'s, SessionState<'e>>,
     /// Keeps active cursors from blocking a write.
     pub writing: Option<WriteGuard<'e>>,
 }
@@ -34,10 +39,33 @@ impl AccessMode {
 }
 
 impl<'e> SessionConnection<'_, 'e> {
+    /// Takes the connection for an operation of the engine.
+    #[inline(always)]
+    pub fn enter(&mut self, mode: AccessMode) -> Result<()> {
+        Interrupt::check()?;
+        self.enter_for_text(mode)?;
+        if mode.writes() { self.before_engine_write() } else { Ok(()) }
+    }
+
+    /// As [`enter`](Self::enter), for SQL text, which is checked elsewhere.
+    #[inline(always)]
+    pub fn enter_for_text(&mut self, mode: AccessMode) -> Result<()> {
+        match *self.state {
+            SessionState::Open(_) => {}
+            SessionState::Idle => self.pooled = Some(pooled(self.engine, mode)?),
+            SessionState::Lost => return Err(lost()),
+        }
+        if mode.writes() {
+            self.get().buffer_cursors();
+            self.writing = self.engine.begin_writing();
+        }
+        if mode == AccessMode::Write { self.before_commit() } else { Ok(()) }
+    }
+
     /// Runs `work` in a transaction, or in a savepoint of the open one. An error undoes all of
     /// it.
     pub fn atomically(mut self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
-        let (inside, mut writing) = (self.in_transaction, self.writing.take());
+        let (inside, mut writing) = (self.in_transaction(), self.writing.take());
         self.get().atomically(inside, |connection| {
             work(connection)?;
             match &mut writing {
@@ -47,42 +75,71 @@ impl<'e> SessionConnection<'_, 'e> {
         })
     }
 
+    #[inline]
+    pub fn in_transaction(&self) -> bool {
+        matches!(*self.state, SessionState::Open(_))
+    }
+
     /// Tells the extension that the open transaction writes to the database's own tables.
+    #[inline]
     pub fn before_engine_write(&self) -> Result<()> {
-        match self.pooled.as_ref().and_then(|pooled| pooled.extension.as_ref()) {
-            Some(extension) => extension.before_engine_write(),
-            None => Ok(()),
+        match &*self.state {
+            SessionState::Open(pooled) if let Some(extension) = &pooled.extension => {
+                extension.before_engine_write()
+            }
+            _ => Ok(()),
         }
     }
 
     #[inline]
     pub fn get(&mut self) -> &mut PooledConnection<'e> {
-        self.pooled.as_mut().expect("a connection in use has its pooled")
+        match &mut *self.state {
+            SessionState::Open(pooled) => pooled,
+            _ => self.pooled.as_mut().expect("outside a transaction it has its own"),
+        }
     }
 
     #[inline]
     pub fn begin_callback(&self) -> Result<Option<CallbackGuard<'e>>> {
-        if self.in_transaction { Ok(None) } else { self.session.engine.begin_callback() }
+        if self.in_transaction() { Ok(None) } else { self.engine.begin_callback() }
     }
 
     /// Called before a statement that commits, unless a transaction is open.
     #[inline]
     pub fn before_commit(&mut self) -> Result<()> {
+        let in_transaction = self.in_transaction();
         match &mut self.writing {
-            Some(writing) if !self.in_transaction => writing.before_commit(),
+            Some(writing) if !in_transaction => writing.before_commit(),
             _ => Ok(()),
         }
     }
 }
 
+/// A connection for an operation outside transactions.
+fn pooled(engine: &Database, mode: AccessMode) -> Result<PooledConnection<'_>> {
+    match mode {
+        AccessMode::Read => engine.read(),
+        AccessMode::Query => {
+            let mut pooled = engine.reading()?;
+            pooled.pin_read();
+            Ok(pooled)
+        }
+        AccessMode::Write | AccessMode::Transaction => engine.write(),
+    }
+}
+
+#[cold]
+pub(super) fn lost() -> Error {
+    misuse("an earlier error rolled the transaction back: begin it again")
+}
+
 impl Drop for SessionConnection<'_, '_> {
     #[inline]
     fn drop(&mut self) {
-        let state = match self.pooled.take() {
-            Some(pooled) if self.in_transaction && pooled.db.is_autocommit() => SessionState::Lost,
-            Some(pooled) if self.in_transaction => SessionState::Open(pooled),
-            _ => SessionState::Idle,
-        };
-        self.session.state.set(state);
+        if let SessionState::Open(pooled) = &*self.state
+            && pooled.db.is_autocommit()
+        {
+            *self.state = SessionState::Lost;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The steps of a session's transaction.
 
-use super::session_connection::{AccessMode, SessionConnection};
-use super::{SessionState, SqliteSession};
+use super::session_connection::{AccessMode, lost};
+use super::{SessionState, SqliteSession, in_use};
 use crate::connection::is_no_transaction;
 use crate::error::{misuse, translate};
 use crate::pool::PooledConnection;
@@ -15,23 +15,19 @@ impl<'e> SqliteSession<'e> {
         pooled: impl FnOnce() -> Result<PooledConnection<'e>>,
         begin: &[&'static str],
     ) -> Result<()> {
-        match self.state.replace(SessionState::Lent) {
+        let mut using = self.lend()?;
+        match *using.state {
             SessionState::Idle => {}
-            SessionState::Open(pooled) => {
-                self.state.set(SessionState::Open(pooled));
-                return Err(misuse("a transaction is already open"));
-            }
-            other => return Err(self.reject(other)),
+            SessionState::Open(_) => return Err(misuse("a transaction is already open")),
+            SessionState::Lost => return Err(lost()),
         }
-        let mut using =
-            SessionConnection { session: self, pooled: None, in_transaction: false, writing: None };
-        let pooled = using.pooled.insert(pooled()?);
+        let mut pooled = pooled()?;
         pooled.buffer_cursors();
         if let Some(extension) = self.engine.extension() {
             pooled.begin_extension(extension)?;
         }
         begin.iter().try_for_each(|sql| pooled.run(sql))?;
-        using.in_transaction = true;
+        *using.state = SessionState::Open(pooled);
         self.in_transaction.set(true);
         self.writes.set(begin.contains(&"BEGIN IMMEDIATE"));
         Ok(())
@@ -80,10 +76,10 @@ impl<'e> SqliteSession<'e> {
 
     /// Commits or rolls back. Either way the transaction has ended.
     pub(super) fn end(&self, sql: &'static str) -> Result<()> {
-        let state = self.state.replace(SessionState::Idle);
-        if let SessionState::Lent = state {
-            return Err(self.reject(state));
-        }
+        let state = match self.state.try_borrow_mut() {
+            Ok(mut state) => std::mem::replace(&mut *state, SessionState::Idle),
+            Err(_) => return Err(in_use()),
+        };
         self.in_transaction.set(false);
         let mut pooled = match state {
             SessionState::Open(pooled) => pooled,
@@ -91,7 +87,7 @@ impl<'e> SqliteSession<'e> {
             SessionState::Lost => {
                 return Err(misuse("an earlier error rolled the transaction back"));
             }
-            _ => return Err(misuse("no transaction is open")),
+            SessionState::Idle => return Err(misuse("no transaction is open")),
         };
         pooled.buffer_cursors();
         // If the commit fails, dropping the connection rolls back.
@@ -116,15 +112,11 @@ impl<'e> SqliteSession<'e> {
                 format!("'{name}' is not a valid savepoint name: use letters, digits and _");
             return Err(misuse(&message));
         }
-        match self.state.replace(SessionState::Lent) {
-            SessionState::Open(pooled) => self.state.set(SessionState::Open(pooled)),
-            SessionState::Idle => {
-                self.state.set(SessionState::Idle);
-                return Err(misuse("no transaction is open"));
-            }
-            other => return Err(self.reject(other)),
+        if self.state.try_borrow().is_ok_and(|state| matches!(*state, SessionState::Idle)) {
+            return Err(misuse("no transaction is open"));
         }
-        let mut using = self.any_connection(AccessMode::Write)?;
+        let mut using = self.lend()?;
+        using.enter_for_text(AccessMode::Write)?;
         // The prefix separates the user's names from the engine's.
         using.get().run_text(&format!("{word} user_{name}"), &[])?;
         Ok(())

@@ -27,7 +27,7 @@ impl SqliteSession<'_> {
     ) -> Result<Option<ValueState>> {
         value.check()?;
         let mut using = self.connection(AccessMode::Read)?;
-        if using.in_transaction {
+        if using.in_transaction() {
             return read(using.get(), value, range, bytes);
         }
         // The row is found and read in one state.
