@@ -10,12 +10,12 @@ from decimal import Decimal
 
 import pytest
 from records import Kinds, Person, people
+from serving import ROOT
 
 import bobak
 from bobak import col, count
-from bobak._core import columns
+from bobak._core import calls, columns
 from bobak._sync.table import Selection
-from bobak._wire import row
 from bobak._wire.code import Garbled
 from bobak._wire.schema import Type
 
@@ -118,13 +118,11 @@ def test_arrow_from_bytes_is_that_from_values(
     socket_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pyarrow")
-    pytest.importorskip("numpy")
     with bobak.connect(socket_url) as db:
         db.create(Measure)
         table = db.table(Measure)
         table.insert_many(measures())
         called = calls_of_columns(monkeypatch)
-        monkeypatch.setattr(columns, "_CHUNK", 100_000)
         for found in (
             table.where(),
             table.where(col.id < 0),
@@ -135,7 +133,8 @@ def test_arrow_from_bytes_is_that_from_values(
             assert not called
             fast.validate(full=True)
             with monkeypatch.context() as slow:
-                slow.setattr(columns, "readable", lambda kinds: None)
+                # As if the server were older.
+                slow.setattr(calls, "_COLUMN_BLOCKS", 1 << 31)
                 assert found.to_arrow().equals(fast)
             assert called.pop()
         assert table.where().to_arrow().column(0).num_chunks > 1
@@ -161,7 +160,7 @@ def test_frame_from_arrays_is_that_from_values(
             fast = found.to_pandas()
             assert not called
             with monkeypatch.context() as slow:
-                slow.setattr(columns, "readable", lambda kinds: None)
+                slow.setattr(calls, "_COLUMN_BLOCKS", 1 << 31)
                 pandas.testing.assert_frame_equal(found.to_pandas(), fast)
             assert called.pop()
         # A UUID is an object of Python.
@@ -181,24 +180,60 @@ def test_values_of_other_types_are_read_one_by_one(socket_url: str) -> None:
             db.table(Person).where().to_arrow()
         assert caught.value.kind is bobak.ErrorKind.MISMATCH
         assert db.table(Person).where().select("name").to_arrow().num_rows == 1
+        # A later block has the value: the rest of the response is skipped, and the rows are read.
+        db.execute("DELETE FROM person")
+        db.table(Person).insert_many(people(20_000))
+        db.execute("INSERT INTO person (name, age, balance) VALUES ('Ann', 'old', 0)")
+        with pytest.raises(bobak.Error) as caught:
+            db.table(Person).where().order_by("id").to_arrow()
+        assert caught.value.kind is bobak.ErrorKind.MISMATCH
+        # The one of the first block: the others are not read.
+        with pytest.raises(bobak.Error) as caught:
+            db.table(Person).where().order_by("-id").to_arrow()
+        assert caught.value.kind is bobak.ErrorKind.MISMATCH
+        assert db.table(Person).where(col.id <= 20_000).to_arrow().num_rows == 20_000
 
 
-def test_damaged_rows_are_no_arrow_table() -> None:
+def example() -> bytes:
+    """The block in the page of the protocol."""
+    page = (ROOT / "docs" / "wire.md").read_text().split("### Blocks")[1]
+    table = next(part for part in page.split("\n\n") if part.startswith("| bytes | meaning |"))
+    cells = [line.split("|")[1].strip(" `") for line in table.splitlines()[2:]]
+    return bytes.fromhex(" ".join(cells))
+
+
+def test_a_block_is_used_as_it_is() -> None:
     arrow = pytest.importorskip("pyarrow")
-    pytest.importorskip("numpy")
-    good = row.encode([7, "Zürich", None])
-    kinds = [Type.I64, Type.TEXT, Type.BYTES]
-    types = [arrow.int64(), arrow.string(), arrow.binary()]
-    arrays = columns.arrays_of(arrow, good * 2, kinds, types)
-    assert [array.to_pylist() for array in arrays] == [[7, 7], ["Zürich"] * 2, [None, None]]
+    body = example()
+    kinds, types = [Type.I32, Type.TEXT], [arrow.int32(), arrow.string()]
+    arrays = columns.arrays_of(arrow, body, kinds, types)
+    assert [array.to_pylist() for array in arrays] == [[7, None, -1], ["Bern", "", "Chur"]]
+    memory = arrow.py_buffer(body).address
+    assert arrays[1].buffers()[2].address == memory + len(body) - 8
+    with pytest.raises(columns.OtherValues):
+        columns.arrays_of(arrow, body, [Type.I64, Type.TEXT], types)
+
+
+def test_damaged_blocks_are_no_arrow_table() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    kinds, types = [Type.I32, Type.TEXT], [arrow.int32(), arrow.string()]
+    good = example()
     for place in range(len(good)):
+        with pytest.raises(Garbled):
+            columns.arrays_of(arrow, good[:place], kinds, types)
         for bit in range(8):
             damaged = bytearray(good)
             damaged[place] ^= 1 << bit
-            for body in (bytes(damaged), bytes(damaged)[:place], good + bytes(damaged)):
-                with suppress(Garbled, columns.OtherValues):
-                    for array in columns.arrays_of(arrow, body, kinds, types):
-                        array.validate(full=True)
+            with suppress(Garbled, columns.OtherValues):
+                for array in columns.arrays_of(arrow, bytes(damaged), kinds, types):
+                    array.validate(full=True)
+    for place, byte in ((0, 200), (4, 3), (6, 1), (8, 99), (9, 2), (20, 7), (52, 60), (64, 0xFF)):
+        damaged = bytearray(good)
+        damaged[place] = byte
+        with pytest.raises(Garbled):
+            columns.arrays_of(arrow, bytes(damaged), kinds, types)
+    with pytest.raises(Garbled):
+        columns.arrays_of(arrow, good + bytes(8), kinds, types)
 
 
 def test_pandas(socket_url: str) -> None:

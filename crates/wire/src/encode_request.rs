@@ -1,7 +1,7 @@
 //! Encodes requests, for clients. Each function appends one frame.
 
 use crate::writer::Encode;
-use crate::{FrameKind, condition, frame, schema, select, value};
+use crate::{FrameKind, ResultForm, condition, frame, schema, select, value};
 use bobak_core::{
     BulkChange, FieldSet, OnError, Parameter, Result, SchemaChange, Select, TableSchema,
     TransactionControl, Value, ValueAddress, ValueRange, ValueRef, Verb, codec,
@@ -252,7 +252,7 @@ pub fn explain(out: &mut Vec<u8>, id: u32, source: RequestSource<'_>) -> Result<
 }
 
 /// Runs a query. The server sends up to `window` bytes of rows before it waits for [`credit`], or all rows if
-/// it is 0. `columns` asks for the columns' names first.
+/// it is 0.
 ///
 /// # Errors
 /// As [`change`].
@@ -260,12 +260,12 @@ pub fn query(
     out: &mut Vec<u8>,
     id: u32,
     window: u32,
-    columns: bool,
+    form: ResultForm,
     source: RequestSource<'_>,
 ) -> Result<()> {
     frame::encode(out, FrameKind::Query, false, id, |out| {
         out.encode_u32(window);
-        out.encode_u8(columns.into());
+        out.encode_u8(form.number());
         encode_source(out, source)
     })
 }

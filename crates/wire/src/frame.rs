@@ -111,6 +111,8 @@ kinds! {
     Columns = 0x87,
     /// Table schemas.
     Schemas = 0x88,
+    /// Rows, column by column.
+    Block = 0x89,
 }
 
 impl FrameKind {

@@ -38,6 +38,8 @@ const LIMITED_VALUES: u32 = 4_194_304;
 /// The server takes requests about parts of values.
 const VALUE_PARTS: u32 = 8_388_608;
 const EXPLAIN: u32 = 16_777_216;
+/// The server sends rows as blocks to clients that request them.
+const COLUMN_BLOCKS: u32 = 33_554_432;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -91,6 +93,8 @@ pub struct Welcome {
     pub limits: Limits,
     /// The capabilities of the database's engine.
     pub capabilities: Capabilities,
+    /// Whether the server sends rows as [blocks](crate::ColumnBlock) to clients that request them.
+    pub column_blocks: bool,
     /// The engine's name.
     pub engine: String,
     /// The server's name and version, for the client's log.
@@ -233,6 +237,7 @@ impl Welcome {
             (limited_values, LIMITED_VALUES),
             (true, VALUE_PARTS),
             (explain, EXPLAIN),
+            (self.column_blocks, COLUMN_BLOCKS),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -273,9 +278,10 @@ impl Welcome {
         capabilities.vectors = bits & VECTORS != 0;
         capabilities.value_parts = bits & VALUE_PARTS != 0;
         capabilities.explain = bits & EXPLAIN != 0;
+        let column_blocks = bits & COLUMN_BLOCKS != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());
-        Ok(Self { version, limits, capabilities, engine, server })
+        Ok(Self { version, limits, capabilities, column_blocks, engine, server })
     }
 }

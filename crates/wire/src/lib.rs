@@ -25,6 +25,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod adaptive_spin;
+mod column_block;
 mod condition;
 pub mod encode_request;
 pub mod encode_response;
@@ -40,12 +41,14 @@ mod plan;
 mod reader;
 mod request;
 mod response;
+mod result_form;
 mod schema;
 mod select;
 mod value;
 mod writer;
 
 pub use adaptive_spin::AdaptiveSpin;
+pub use column_block::{BlockColumn, ColumnBlock, ColumnBlockEncoder};
 pub use encode_request::{OtherTables, RequestSource};
 pub use foreign_protocol::ForeignProtocol;
 pub use frame::{FrameHeader, FrameKind, HEADER_LENGTH};
@@ -57,4 +60,5 @@ pub use outcome::{OutcomeList, OutcomeWriter};
 pub use plan::{plan_rows, plan_steps};
 pub use request::{BatchPart, OwnedSource, Request};
 pub use response::{Response, RowFrame};
+pub use result_form::ResultForm;
 pub use schema::read_schema;

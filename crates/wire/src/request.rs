@@ -6,7 +6,7 @@ use crate::encode_request::{
 };
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
-use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, value};
+use crate::{FrameHeader, FrameKind, Handles, Hello, ResultForm, condition, schema, select, value};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Assign, Condition, Error, ErrorKind, FieldSet, OnError, Parameter, Result, SchemaChange,
@@ -77,8 +77,8 @@ pub enum Request<'a> {
     Query {
         /// How many bytes of rows may be sent before the client grants more; 0 for no limit.
         window: u32,
-        /// Whether the columns are sent first.
-        columns: bool,
+        /// The form of the result.
+        form: ResultForm,
         /// The query.
         source: OwnedSource,
     },
@@ -225,7 +225,7 @@ impl<'a> Request<'a> {
             }
             FrameKind::Query => Self::Query {
                 window: reader.u32()?,
-                columns: reader.bool()?,
+                form: ResultForm::read(reader)?,
                 source: source(reader, handles)?,
             },
             FrameKind::Open => Self::Open(source(reader, handles)?),

@@ -1,7 +1,7 @@
 //! Decodes responses, for clients.
 
 use crate::reader::{MessageReader, corrupt};
-use crate::{FrameHeader, FrameKind, OutcomeList, Welcome, error, schema};
+use crate::{ColumnBlock, FrameHeader, FrameKind, OutcomeList, Welcome, error, schema};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, Result, ResultColumn, TableSchema};
 
@@ -30,6 +30,8 @@ pub enum Response<'a> {
     },
     /// Table schemas.
     Schemas(Vec<TableSchema>),
+    /// Rows, column by column.
+    Block(ColumnBlock<'a>),
 }
 
 /// Framed rows. The iterator checks each row.
@@ -94,6 +96,7 @@ impl<'a> Response<'a> {
                 let read = |_| crate::read_schema(reader.bytes()?);
                 Self::Schemas((0..count).map(read).collect::<Result<_>>()?)
             }
+            FrameKind::Block => Self::Block(ColumnBlock::decode(reader.rest())?),
             other => return Err(corrupt(format!("{other:?} is not a response"))),
         };
         reader.finish()?;

@@ -84,23 +84,29 @@ pub(crate) fn of_number<T: Copy>(list: &[T], number: u8, what: &str) -> Result<T
 
 /// Encodes a type: its number, and of vectors the length.
 pub(crate) fn encode_type(out: &mut Vec<u8>, ty: Type) {
-    match ty {
-        Type::Vector(numbers) => {
-            out.encode_u8(VECTOR);
-            out.encode_u16(numbers);
-        }
-        _ => out.encode_u8(number_of(TYPES, &ty)),
+    out.encode_u8(type_number(ty));
+    if let Type::Vector(numbers) = ty {
+        out.encode_u16(numbers);
     }
+}
+
+/// The number of a type.
+pub(crate) fn type_number(ty: Type) -> u8 {
+    if matches!(ty, Type::Vector(_)) { VECTOR } else { number_of(TYPES, &ty) }
 }
 
 /// The type of a parameter or of a result column.
 pub(crate) fn read_type(reader: &mut MessageReader<'_>) -> Result<Type> {
-    match reader.u8()? {
-        VECTOR => match reader.u16()? {
-            0 => Err(corrupt("a vector without numbers")),
-            numbers => Ok(Type::Vector(numbers)),
-        },
-        number => of_number(TYPES, number, "a type"),
+    let number = reader.u8()?;
+    numbered_type(number, if number == VECTOR { reader.u16()? } else { 0 })
+}
+
+/// The type with this number, and so many numbers of a vector.
+pub(crate) fn numbered_type(number: u8, numbers: u16) -> Result<Type> {
+    match (number, numbers) {
+        (VECTOR, 0) => Err(corrupt("a vector without numbers")),
+        (VECTOR, numbers) => Ok(Type::Vector(numbers)),
+        _ => of_number(TYPES, number, "a type"),
     }
 }
 

@@ -45,6 +45,7 @@ impl Link {
             version: 0,
             limits: bobak_wire::Limits::default(),
             capabilities: bobak_core::Capabilities::NONE,
+            column_blocks: false,
             engine: String::new(),
             server: String::new(),
         };
@@ -360,6 +361,7 @@ pub(crate) fn unexpected(response: &Response<'_>) -> CallError {
         Response::Rows(_) => FrameKind::Rows,
         Response::Columns { .. } => FrameKind::Columns,
         Response::Schemas(_) => FrameKind::Schemas,
+        Response::Block(_) => FrameKind::Block,
         _ => FrameKind::Error,
     };
     let message = format!("a response of the unexpected kind {kind:?}");

@@ -134,6 +134,7 @@ fn welcome(
         version: VERSION,
         limits: shared.settings.limits(),
         capabilities,
+        column_blocks: true,
         engine: engine.name().to_owned(),
         server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
     };

@@ -1,6 +1,7 @@
 //! The protocol from outside: the vectors that all implementations share, and bytes that are wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
+mod blocks;
 mod codec; // rows in the row codec, and types' forms, against the files in `vectors/`
 mod more; // further samples: every type, verb, comparison, expression and error
 mod nearest; // samples of vectors, and of queries for the nearest rows

@@ -2,12 +2,12 @@
 
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
-    BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, RowLock, Select, SubQuery,
-    TableSchema, TransactionControl, Type, Value, Verb,
+    BulkChange, Capabilities, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error,
+    ErrorKind, Expr, FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, RowLock,
+    Select, SubQuery, TableSchema, TransactionControl, Type, Value, Verb,
 };
 use bobak_wire::{
-    Credentials, Hello, Limits, RequestSource, Welcome, encode_request, encode_response,
+    Credentials, Hello, Limits, RequestSource, ResultForm, Welcome, encode_request, encode_response,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -358,19 +358,19 @@ pub fn locks() -> Vec<Sample> {
         json!({"credit": 0, "columns": false, "source": locking_json}),
         &|out| {
             let source = RequestSource::Select(1, &locking, &[]);
-            encode_request::query(out, 39, 0, false, source).unwrap();
+            encode_request::query(out, 39, 0, ResultForm::default(), source).unwrap();
         },
     )]
 }
 
+pub fn welcome(limits: Limits, capabilities: Capabilities, engine: &str, server: &str) -> Welcome {
+    let (engine, server) = (engine.to_owned(), server.to_owned());
+    Welcome { version: 1, limits, capabilities, column_blocks: false, engine, server }
+}
+
 pub fn responses() -> Vec<Sample> {
-    let welcome = Welcome {
-        version: 1,
-        limits: Limits { frame: 1, row: 2, requests: 3, handles: 4, window: 5 },
-        capabilities: bobak_core::Capabilities::NONE,
-        engine: String::new(),
-        server: "é".to_owned(),
-    };
+    let limits = Limits { frame: 1, row: 2, requests: 3, handles: 4, window: 5 };
+    let welcome = welcome(limits, Capabilities::NONE, "", "é");
     let welcome_json = json!({"version": 1, "frame": 1, "row": 2, "requests": 3, "handles": 4, "window": 5, "capabilities": 8_388_608, "engine": "", "server": "é"});
     let mut all = vec![
         sample("welcome with other limits", welcome_json, &|out| {

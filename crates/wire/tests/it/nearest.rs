@@ -3,7 +3,7 @@
 use crate::samples::{Sample, column, sample};
 use bobak_core::nearest::{Metric, Nearest};
 use bobak_core::{ColumnSchema, Expr, Select, TableSchema, Vector};
-use bobak_wire::{RequestSource, encode_request, encode_response};
+use bobak_wire::{RequestSource, ResultForm, encode_request, encode_response};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn query(name: &'static str, metric: Metric) -> Sample {
     });
     sample(name, json!({"credit": 0, "columns": false, "source": source}), &|out| {
         let source = RequestSource::Select(IMAGE, &select, &[]);
-        encode_request::query(out, 47, 0, false, source).unwrap();
+        encode_request::query(out, 47, 0, ResultForm::default(), source).unwrap();
     })
 }
 

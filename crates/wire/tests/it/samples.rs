@@ -9,7 +9,7 @@ use bobak_core::{
     Value, Verb,
 };
 use bobak_wire::{
-    Credentials, Hello, Limits, OutcomeWriter, RequestSource, Welcome, encode_request,
+    Credentials, Hello, Limits, OutcomeWriter, RequestSource, ResultForm, encode_request,
     encode_response,
 };
 use serde_json::{Value as Json, json};
@@ -312,7 +312,7 @@ fn queries() -> Vec<Sample> {
             json!({"credit": 1_048_576, "columns": false, "source": select_json}),
             &|out| {
                 let source = RequestSource::Select(1, &select, &[]);
-                encode_request::query(out, 16, 1 << 20, false, source).unwrap();
+                encode_request::query(out, 16, 1 << 20, ResultForm::default(), source).unwrap();
             },
         ),
         sample(
@@ -321,7 +321,7 @@ fn queries() -> Vec<Sample> {
                 "types": ["any", "any", "date", "currency", "decimal"]}}),
             &|out| {
                 let source = RequestSource::Text("select ?, ?, ?", &parameters);
-                encode_request::query(out, 17, 0, true, source).unwrap();
+                encode_request::query(out, 17, 0, ResultForm::NAMED, source).unwrap();
             },
         ),
         sample(
@@ -376,13 +376,7 @@ fn others() -> Vec<Sample> {
 pub fn responses() -> Vec<Sample> {
     let mut capabilities = bobak_core::Capabilities::NONE;
     (capabilities.sql, capabilities.sequential_keys) = (true, true);
-    let welcome = Welcome {
-        version: 1,
-        limits: Limits::default(),
-        capabilities,
-        engine: "sqlite".into(),
-        server: "bobak 0.1.0".into(),
-    };
+    let welcome = more::welcome(Limits::default(), capabilities, "sqlite", "bobak 0.1.0");
     let welcome_json = json!({"version": 1, "frame": 67_108_864, "row": 67_108_864, "requests": 1024, "handles": 4096, "window": 4_194_304, "capabilities": 8_388_625, "engine": "sqlite", "server": "bobak 0.1.0"});
     let mut all = vec![
         sample("welcome", welcome_json, &|out| encode_response::welcome(out, 1, &welcome).unwrap()),

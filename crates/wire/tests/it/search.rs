@@ -3,7 +3,7 @@
 use crate::samples::{Sample, column, sample};
 use bobak_core::search::{SearchLanguage, SearchQuery};
 use bobak_core::{ColumnSchema, Expr, RowLock, Select, TableSchema};
-use bobak_wire::{RequestSource, encode_request, encode_response};
+use bobak_wire::{RequestSource, ResultForm, encode_request, encode_response};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn query(name: &'static str, columns: Vec<Expr>, ranked: bool, lock: Option<RowL
     }
     sample(name, json!({"credit": 0, "columns": false, "source": source}), &|out| {
         let source = RequestSource::Select(ARTICLE, &select, &[]);
-        encode_request::query(out, 44, 0, false, source).unwrap();
+        encode_request::query(out, 44, 0, ResultForm::default(), source).unwrap();
     })
 }
 

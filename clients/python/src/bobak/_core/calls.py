@@ -15,6 +15,7 @@ from .._wire.condition import Assign, Placed, Select
 from .._wire.frame import Frame, Kind
 from .._wire.schema import TableSchema
 from .broken import Broken
+from .columns import OtherValues
 from .link import Link, Steps
 
 R = TypeVar("R")
@@ -25,6 +26,8 @@ Ask = Callable[[Link], request.Source]
 
 #: Bytes of rows that the server may send before the client grants more.
 WINDOW = 1 << 20
+#: The server sends rows as blocks to clients that request them.
+_COLUMN_BLOCKS = 1 << 25
 #: The number of pipelined requests, and their bytes.
 AHEAD = 256
 AHEAD_BYTES = 1 << 20
@@ -168,19 +171,21 @@ def of_sql(text: str, parameters: list[request.Parameter]) -> Ask:
 def query(
     ask: Ask, make: Callable[[list[Row]], list[R]], *, names: bool
 ) -> Call[tuple[list[ResultColumn], list[R]]]:
-    """All rows of a query, converted block by block. SQL has ``names``."""
-    return _blocks(ask, rows.decode, make, names=names)
+    """All rows of a query, converted frame by frame. SQL has ``names``."""
+    return _parts(ask, rows.decode, make, Kind.ROWS, names=names)
 
 
-def _blocks(
+def _parts(
     ask: Ask,
     decode: Callable[[bytes], list[S]],
     make: Callable[[list[S]], list[R]],
+    kind: Kind,
     *,
     names: bool,
 ) -> Call[tuple[list[ResultColumn], list[R]]]:
     def steps(link: Link) -> Steps[tuple[list[ResultColumn], list[R]]]:
-        number = link.put(Kind.QUERY, request.query(WINDOW, names, ask(link)))
+        asked = request.query(WINDOW, names, ask(link), blocks=kind is Kind.BLOCK)
+        number = link.put(Kind.QUERY, asked)
         columns: list[ResultColumn] = []
         if names:
             found = yield from link.receive(number, Kind.COLUMNS)
@@ -188,14 +193,14 @@ def _blocks(
         results: list[R] = []
         taken, more = 0, True
         while more:
-            found = yield from link.receive(number, Kind.ROWS)
+            found = yield from link.receive(number, kind)
             more = found.more
             try:
                 results += make(link.read(decode, found))
-            except Error:
+            except (Error, OtherValues):
                 if more:
                     link.put_cancel(number)
-                    yield from _drain(link, number)
+                    yield from _drain(link, number, kind)
                 raise
             taken += len(found.body)
             if more and taken >= WINDOW // 2:
@@ -207,22 +212,29 @@ def _blocks(
     return Call(steps, writes=names)
 
 
-def bodies(ask: Ask) -> Call[list[bytes]]:
-    """All rows of a query, as they are sent."""
+def blocks(ask: Ask, decode: Callable[[bytes], R]) -> Call[list[R] | None]:
+    """All blocks of a query; ``None`` if the server sends only rows."""
 
-    def same(found: list[bytes]) -> list[bytes]:
+    def decoded(body: bytes) -> list[R]:
+        return [decode(body)]
+
+    def same(found: list[R]) -> list[R]:
         return found
 
-    def whole(body: bytes) -> list[bytes]:
-        return [body]
+    call = _parts(ask, decoded, same, Kind.BLOCK, names=False)
 
-    return _blocks(ask, whole, same, names=False).then(lambda found: found[1])
+    def steps(link: Link) -> Steps[list[R] | None]:
+        if not link.welcome.capabilities & _COLUMN_BLOCKS:
+            return None
+        return (yield from call.steps(link))[1]
+
+    return Call(steps, writes=False)
 
 
-def _drain(link: Link, number: int) -> Steps[None]:
+def _drain(link: Link, number: int, kind: Kind) -> Steps[None]:
     """Reads a cancelled response to its end."""
     try:
-        while (yield from link.receive(number, Kind.ROWS)).more:
+        while (yield from link.receive(number, kind)).more:
             pass
     except Error as error:
         if error.kind is not ErrorKind.INTERRUPTED:

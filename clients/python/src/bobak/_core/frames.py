@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._errors import Error, ErrorKind
-from .._wire.code import Garbled
 from .._wire.schema import Type
 from . import columns
 
@@ -46,23 +45,23 @@ def arrow_of(
     return arrow.Table.from_arrays(arrays, names=list(names))
 
 
-def arrow_of_bodies(
-    names: Sequence[str], kinds: Sequence[Type], bodies: Sequence[bytes]
-) -> pyarrow.Table:
-    """As :func:`arrow_of`, from rows as the server sends them: no value becomes a Python object."""
-    arrow = _module("pyarrow")
-    types = [_arrow_type(arrow, kind) for kind in kinds]
-    schema = arrow.schema(list(zip(names, types)))
-    try:
-        batches = [
-            arrow.RecordBatch.from_arrays(
-                columns.arrays_of(arrow, body, kinds, types), schema=schema
-            )
-            for body in columns.chunks(bodies)
-        ]
-    except Garbled as error:
-        raise Error(ErrorKind.CORRUPT, f"the server sent damaged rows: {error}") from error
-    return arrow.Table.from_batches(batches, schema=schema)
+class BlockReader:
+    """Makes tables as :func:`arrow_of`, from blocks: no value becomes a Python object."""
+
+    def __init__(self, names: Sequence[str], kinds: Sequence[Type]) -> None:
+        self._arrow = arrow = _module("pyarrow")
+        self._kinds, self._types = kinds, [_arrow_type(arrow, kind) for kind in kinds]
+        self._schema = arrow.schema(list(zip(names, self._types)))
+
+    def batch(self, body: bytes) -> pyarrow.RecordBatch:
+        """The rows of a block. Raises :class:`OtherValues` and :class:`Garbled`."""
+        arrays = columns.arrays_of(self._arrow, body, self._kinds, self._types)
+        return self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def table(self, batches: Sequence[pyarrow.RecordBatch]) -> pyarrow.Table:
+        """The rows of some blocks. The last block of a result may be empty."""
+        found = [batch for batch in batches if batch.num_rows]
+        return self._arrow.Table.from_batches(found, schema=self._schema)
 
 
 def pandas_of(

@@ -198,9 +198,9 @@ def values_of(plan: Plan, query: Query) -> Call[list[Any]]:
     return calls.query(ask, values, names=False).then(lambda found: found[1])
 
 
-def bodies_of(plan: Plan, query: Query) -> Call[list[bytes]]:
-    """All rows of a query as bytes of the protocol, for columns of pyarrow."""
-    return calls.bodies(calls.of_select(plan.schema, query.select(plan)))
+def blocks_of(plan: Plan, query: Query, decode: Callable[[bytes], Any]) -> Call[list[Any] | None]:
+    """All rows of a query as blocks; ``None`` if the server sends only rows."""
+    return calls.blocks(calls.of_select(plan.schema, query.select(plan)), decode)
 
 
 def column_types(plan: Plan, query: Query) -> list[Type] | None:

@@ -177,7 +177,8 @@ class Selection(Generic[T]):
         return self.where(is_deleted(column), col[column] < before).delete()
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as a table of pyarrow. With numpy, no value becomes a Python object."""
+        """The rows as a table of pyarrow: the server sends columns, so that no value becomes a
+        Python object."""
         kinds = ops.column_types(self._plan, self._query)
         found = None if kinds is None else self._arrays(kinds)
         return frames.arrow_of(*self._columns()) if found is None else found
@@ -193,11 +194,12 @@ class Selection(Generic[T]):
 
     def _arrays(self, kinds: Sequence[Type]) -> pyarrow.Table | None:
         """The rows as a table of pyarrow, or ``None`` if a value is not of its column's type, as
-        in files of other programs: these are read one by one."""
-        names = ops.result_names(self._plan, self._query)
-        bodies = self._session._run(ops.bodies_of(self._plan, self._query))
+        in files of other programs, or if the server is older: these are read one by one."""
+        reader = frames.BlockReader(ops.result_names(self._plan, self._query), kinds)
         with suppress(OtherValues):
-            return frames.arrow_of_bodies(names, kinds, bodies)
+            call = ops.blocks_of(self._plan, self._query, reader.batch)
+            batches = self._session._run(call)
+            return None if batches is None else reader.table(batches)
         return None
 
     def _columns(self) -> tuple[list[str], list[Any], list[Any]]:

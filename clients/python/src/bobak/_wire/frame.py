@@ -47,6 +47,7 @@ class Kind(enum.IntEnum):
     ROWS = 0x86
     COLUMNS = 0x87
     SCHEMAS = 0x88
+    BLOCK = 0x89
 
 
 KINDS = {int(kind): kind for kind in Kind}

@@ -191,8 +191,8 @@ def _parameters(parameters: Sequence[Parameter]) -> bytes:
     return values + bytes(parameter.type for parameter in parameters)
 
 
-def query(credit: int, names: bool, source: Source) -> bytes:
-    return U32.pack(credit) + bytes([names]) + source
+def query(credit: int, names: bool, source: Source, *, blocks: bool = False) -> bytes:
+    return U32.pack(credit) + bytes([names + 2 * blocks]) + source
 
 
 SCHEMA_CHANGES = ("create_table", "add_column", "add_index", "track", "untrack")

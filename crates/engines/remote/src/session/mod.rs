@@ -18,7 +18,7 @@ use bobak_core::{
     Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source, TableSchema, TransactionControl,
     Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
-use bobak_wire::{FrameHeader, Response, encode_request};
+use bobak_wire::{FrameHeader, Response, ResultForm, encode_request};
 use errors::{lost, misuse};
 use state::{Encoder, RemoteCursor, SessionLink, TransactionState, close, exchange};
 use std::cell::{Cell, RefCell};
@@ -187,7 +187,8 @@ impl<'e> RemoteSession<'e> {
         let put = |link: &mut Link| {
             let others = link.others_of(source)?;
             let source = link.source(source, &others)?;
-            link.put(|out, id| encode_request::query(out, id, WINDOW, named, source))
+            let form = ResultForm { columns: named, blocks: false };
+            link.put(|out, id| encode_request::query(out, id, WINDOW, form, source))
         };
         // SQL may write. Without a row it is unknown whether it was committed.
         let effect = if named { self.effect_of_write() } else { self.effect_of_read() };

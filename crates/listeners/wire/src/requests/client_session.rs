@@ -8,7 +8,9 @@ use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, SchemaDetails,
     SchemaLoss, Session, TransactionControl, Value, ValueAddress, Write, WriteBatch,
 };
-use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
+use bobak_wire::{
+    FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, ResultForm, encode_response,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,7 +43,7 @@ enum FollowUp {
     /// Nothing.
     Done,
     /// Send the rows of a query.
-    Stream { window: u32, columns: bool, source: OwnedSource },
+    Stream { window: u32, form: ResultForm, source: OwnedSource },
     /// Run the part of a batch that was read.
     Batch(OnError),
     /// Write a value, whose other parts follow.
@@ -109,8 +111,8 @@ impl ClientSession<'_> {
         };
         match follow_up {
             FollowUp::Done => Ok(()),
-            FollowUp::Stream { window, columns, source } => {
-                self.stream(connection, header.id, (window, columns), source)
+            FollowUp::Stream { window, form, source } => {
+                self.stream(connection, header.id, (window, form), source)
             }
             FollowUp::Batch(on_error) => self.run_batch(connection, header, on_error),
             FollowUp::Value(value) => self.write_value(connection, header, value),
@@ -161,8 +163,8 @@ impl ClientSession<'_> {
             Request::Execute(OwnedSource::Sql { text, parameters }) => {
                 encode_response::count(output, id, session.execute(&text, &parameters)?);
             }
-            Request::Query { window, columns, source } => {
-                return Ok(FollowUp::Stream { window, columns, source });
+            Request::Query { window, form, source } => {
+                return Ok(FollowUp::Stream { window, form, source });
             }
             Request::Batch(part) => {
                 self.batch.clear();

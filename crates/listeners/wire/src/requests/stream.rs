@@ -5,11 +5,14 @@
 use super::client_session::ClientSession;
 use crate::connection::{Connection, Disconnect, WRITE_THRESHOLD};
 use crate::request_monitor::cancelled;
-use bobak_core::{Cursor, Error, Result};
-use bobak_wire::{OwnedSource, encode_response};
+use bobak_core::{Cursor, Error, Result, Type};
+use bobak_wire::{ColumnBlockEncoder, HEADER_LENGTH, OwnedSource, ResultForm, encode_response};
 use std::io;
 use std::mem::swap;
 use std::time::Instant;
+
+/// A block is sent once it has about so many bytes: few enough for a processor's cache.
+const BLOCK_BYTES: usize = 256 << 10;
 
 /// What the client allows a query to send.
 struct SendWindow {
@@ -18,15 +21,25 @@ struct SendWindow {
     cancelled: bool,
 }
 
+impl SendWindow {
+    /// Takes the bytes that were sent.
+    const fn take(&mut self, sent: usize) {
+        if let Some(bytes) = &mut self.bytes {
+            *bytes = bytes.saturating_sub(sent as u64);
+        }
+    }
+}
+
 impl ClientSession<'_> {
     /// Sends the rows of a query.
     pub fn stream(
         &mut self,
         connection: &mut Connection,
         id: u32,
-        (window, columns): (u32, bool),
+        (window, form): (u32, ResultForm),
         source: OwnedSource,
     ) -> Result<(), Disconnect> {
+        let types = types_of(&source);
         let mut cursor = match self.monitored(connection, id, || self.open_query(source)) {
             Ok(cursor) => cursor,
             Err(error) => {
@@ -34,10 +47,18 @@ impl ClientSession<'_> {
                 return Ok(());
             }
         };
-        if columns {
+        if form.columns {
             encode_response::columns(&mut connection.output, id, true, 0, &cursor.columns)?;
         }
-        let sent = self.send_rows(connection, id, window, &mut cursor);
+        let mut window =
+            SendWindow { bytes: (window > 0).then_some(window.into()), cancelled: false };
+        let sent = if form.blocks {
+            let known = cursor.columns.iter().map(|column| column.ty);
+            let block = ColumnBlockEncoder::new(types.unwrap_or_else(|| known.collect()));
+            self.send_blocks(connection, id, &mut window, &mut cursor, block)
+        } else {
+            self.send_rows(connection, id, &mut window, &mut cursor)
+        };
         self.session.close(&mut cursor);
         match sent {
             Ok(Ok(())) => Ok(()),
@@ -65,13 +86,9 @@ impl ClientSession<'_> {
         &mut self,
         connection: &mut Connection,
         id: u32,
-        initial_window: u32,
+        window: &mut SendWindow,
         cursor: &mut Cursor,
     ) -> Result<Result<()>, Disconnect> {
-        let mut window = SendWindow {
-            bytes: (initial_window > 0).then_some(initial_window.into()),
-            cancelled: false,
-        };
         let mut next = std::mem::take(&mut self.rows);
         let session = self.session;
         let fetched = self.monitored(connection, id, || session.fetch(cursor, &mut next));
@@ -92,13 +109,53 @@ impl ClientSession<'_> {
             if !more {
                 return Ok(Ok(()));
             }
-            self.update_window(connection, id, &mut window)?;
-            if let Some(bytes) = &mut window.bytes {
-                *bytes = bytes.saturating_sub(self.rows.bytes() as u64);
-            }
-            if let Err(error) = self.wait_for_credit(connection, id, &mut window)? {
+            window.take(self.rows.bytes());
+            if let Err(error) = self.wait_for_credit(connection, id, window)? {
                 return Ok(Err(error));
             }
+        }
+    }
+
+    /// As [`send_rows`](Self::send_rows), column by column.
+    fn send_blocks(
+        &mut self,
+        connection: &mut Connection,
+        id: u32,
+        window: &mut SendWindow,
+        cursor: &mut Cursor,
+        mut block: ColumnBlockEncoder,
+    ) -> Result<Result<()>, Disconnect> {
+        let mut rows = std::mem::take(&mut self.rows);
+        loop {
+            let session = self.session;
+            let fetched = self.monitored(connection, id, || {
+                session.fetch(cursor, &mut rows)?;
+                while let Some(row) = rows.next_row()? {
+                    block.push(&row)?;
+                }
+                Ok(rows.rows() > 0)
+            });
+            let more = match fetched {
+                Ok(more) => more,
+                Err(error) => return Ok(Err(error)),
+            };
+            if more && block.bytes() < BLOCK_BYTES {
+                continue;
+            }
+            // The end of the response needs no credit.
+            if block.bytes() > 0
+                && let Err(error) = self.wait_for_credit(connection, id, window)?
+            {
+                return Ok(Err(error));
+            }
+            let before = connection.output.len() + HEADER_LENGTH;
+            block.write_frame(&mut connection.output, id, more)?;
+            if !more {
+                self.rows = rows;
+                return Ok(Ok(()));
+            }
+            window.take(connection.output.len() - before);
+            connection.flush(&self.shared.settings)?;
         }
     }
 
@@ -114,7 +171,12 @@ impl ClientSession<'_> {
             connection.flush(settings)?;
         }
         let deadline = Instant::now() + settings.write_timeout;
-        while window.bytes == Some(0) && !window.cancelled {
+        loop {
+            // Before it waits: while responses were written, what the client sent was read.
+            self.update_window(connection, id, window)?;
+            if window.bytes != Some(0) || window.cancelled {
+                return Ok(if window.cancelled { Err(cancelled()) } else { Ok(()) });
+            }
             let is_full = connection.input.len() > settings.receive_window as usize;
             let rest = deadline.saturating_duration_since(Instant::now());
             if is_full || rest.is_zero() {
@@ -122,9 +184,7 @@ impl ClientSession<'_> {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message).into());
             }
             connection.transport.wait(true, false, rest)?;
-            self.update_window(connection, id, window)?;
         }
-        Ok(if window.cancelled { Err(cancelled()) } else { Ok(()) })
     }
 
     /// Updates the window by what the client has sent.
@@ -140,5 +200,15 @@ impl ClientSession<'_> {
         }
         window.cancelled |= control.cancelled;
         Ok(())
+    }
+}
+
+/// The types of a query's columns, which its cursor need not know; `None` for SQL, whose cursor does.
+fn types_of(source: &OwnedSource) -> Option<Vec<Type>> {
+    match source {
+        OwnedSource::Select(select) => {
+            Some(select.columns.iter().map(|expr| expr.ty(&select.table)).collect())
+        }
+        OwnedSource::Sql { .. } => None,
     }
 }

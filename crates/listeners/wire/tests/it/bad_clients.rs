@@ -6,7 +6,9 @@ use bobak_core::{Engine, ErrorKind, FieldSet, Select, TransactionControl, Value,
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, NULL, Probe, create, row, tables};
-use bobak_wire::{Credentials, FrameHeader, FrameKind, Hello, RequestSource, encode_request};
+use bobak_wire::{
+    Credentials, FrameHeader, FrameKind, Hello, RequestSource, ResultForm, encode_request,
+};
 use std::io::Write;
 use std::time::Duration;
 
@@ -167,8 +169,8 @@ fn client_that_does_not_read_is_disconnected() {
         raw.put(|out| {
             encode_request::define(out, 2, 0, &tag).unwrap();
             let select = Select::all(&tag);
-            encode_request::query(out, 3, credit, false, RequestSource::Select(0, &select, &[]))
-                .unwrap();
+            let (form, source) = (ResultForm::default(), RequestSource::Select(0, &select, &[]));
+            encode_request::query(out, 3, credit, form, source).unwrap();
         });
         probe.insert(&tag, row![NULL, "meanwhile"]).unwrap();
         // It reads only now: it gets the responses sent before, and then the connection is closed.
@@ -224,7 +226,14 @@ fn too_many_requests_in_flight_end_the_connection() {
     raw.put(|out| {
         encode_request::define(out, 2, 0, &tag).unwrap();
         let select = Select::all(&tag);
-        encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select, &[])).unwrap();
+        encode_request::query(
+            out,
+            3,
+            1,
+            ResultForm::default(),
+            RequestSource::Select(0, &select, &[]),
+        )
+        .unwrap();
         // The query waits for credit; these wait behind it.
         (4..8).for_each(|id| encode_request::ping(out, id));
     });

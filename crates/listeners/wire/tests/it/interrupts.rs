@@ -10,7 +10,7 @@ use bobak_core::{
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::interrupted;
-use bobak_wire::{Credentials, Hello, RequestSource, encode_request};
+use bobak_wire::{Credentials, Hello, RequestSource, ResultForm, encode_request};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub const ENDLESS: &str =
 const WRITES_ENDLESS: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
 /// Returns some parts of rows, then runs endlessly.
-const THEN_NOTHING: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+pub const THEN_NOTHING: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
      SELECT i FROM n WHERE i < 50000";
 
 /// The request timeout of tests that end requests otherwise.
@@ -47,7 +47,7 @@ fn settings(timeout: Duration) -> Settings {
 }
 
 /// A server with one worker over a file with the table `t`.
-fn server(timeout: Duration) -> (TempDir, Arc<dyn Engine>, Server, String) {
+pub fn server(timeout: Duration) -> (TempDir, Arc<dyn Engine>, Server, String) {
     let (folder, engine) = store();
     let serving = serving(Arc::clone(&engine)).settings(settings(timeout));
     let (server, address) = tcp_server(serving).unwrap();
@@ -117,9 +117,14 @@ fn cancelled_statement_is_interrupted_and_rolled_back() {
     for (id, sql) in [(2, ENDLESS), (4, WRITES_ENDLESS)] {
         raw.put(|out| {
             match id {
-                2 => {
-                    encode_request::query(out, id, 0, true, RequestSource::Text(sql, &[])).unwrap()
-                }
+                2 => encode_request::query(
+                    out,
+                    id,
+                    0,
+                    ResultForm::NAMED,
+                    RequestSource::Text(sql, &[]),
+                )
+                .unwrap(),
                 _ => execute(out, id, sql),
             }
             encode_request::ping(out, id + 1);
@@ -348,7 +353,10 @@ fn request_of_disconnected_client_is_interrupted_over_pipes() {
     let works: [Put<'_>; 5] = [
         &|out| execute(out, 2, ENDLESS),
         &|out| execute(out, 2, WRITES_ENDLESS),
-        &|out| encode_request::query(out, 2, 0, true, RequestSource::Text(ENDLESS, &[])).unwrap(),
+        &|out| {
+            encode_request::query(out, 2, 0, ResultForm::NAMED, RequestSource::Text(ENDLESS, &[]))
+                .unwrap()
+        },
         &|out| {
             encode_request::define(out, 2, 0, &slow).unwrap();
             encode_request::batch(out, 3, false, OnError::Continue, |out| {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
 mod bad_clients; // misbehaving clients do not affect others
+mod blocks; // rows sent column by column
 mod conformance; // the suite over each transport, on the memory engine and on SQLite
 mod hidden_data; // random requests to two databases that differ in what is hidden
 mod idle; // ten thousand idle clients

@@ -11,7 +11,7 @@ use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, Probe, row, tables};
-use bobak_wire::{RequestSource, encode_request};
+use bobak_wire::{RequestSource, ResultForm, encode_request};
 use std::sync::Arc;
 
 #[test]
@@ -105,7 +105,7 @@ fn conditions_on_other_tables_follow_permissions() {
                 encode_request::define(out, 2, 1, &tag).unwrap();
                 encode_request::define(out, 3, 2, table).unwrap();
                 let source = RequestSource::Select(1, &select, &others);
-                encode_request::query(out, 4, 0, false, source).unwrap();
+                encode_request::query(out, 4, 0, ResultForm::default(), source).unwrap();
                 let condition = condition.as_ref();
                 let assign = [Assign::Set { column: 1, value: 2.0.into() }];
                 let change = BulkChange { table: &tag, condition, assign: Some(&assign) };

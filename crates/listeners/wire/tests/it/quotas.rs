@@ -8,7 +8,7 @@ use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_sqlite::Sqlite;
 use bobak_testkit::{Entry, Probe, row, tables};
-use bobak_wire::{RequestSource, encode_request};
+use bobak_wire::{RequestSource, ResultForm, encode_request};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,8 +45,14 @@ fn one_client_cannot_occupy_all_workers() {
         raw.put(|out| {
             encode_request::define(out, 2, 0, &texts).unwrap();
             let select = Select::all(&texts);
-            encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select, &[]))
-                .unwrap();
+            encode_request::query(
+                out,
+                3,
+                1,
+                ResultForm::default(),
+                RequestSource::Select(0, &select, &[]),
+            )
+            .unwrap();
         });
         assert!(raw.frame().unwrap().more);
     }

@@ -7,10 +7,10 @@ use bobak_memory::Memory;
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, Probe, row, tables};
-use bobak_wire::encode_request;
+use bobak_wire::{RequestSource, Response, ResultForm, encode_request};
 use std::sync::Arc;
 
-fn start() -> (Server, String, Remote) {
+pub fn start() -> (Server, String, Remote) {
     let (server, address) = tcp_server(serving(memory().unwrap())).unwrap();
     let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
     (server, address, remote)
@@ -169,4 +169,44 @@ fn shutdown_waits_for_transactions() {
     assert!(server.stop());
     let gone = probe.insert(&mark, row![3, 0]).unwrap_err();
     assert!(matches!(gone.kind(), ErrorKind::Unknown | ErrorKind::Unreachable), "{gone:?}");
+}
+
+/// A client grants credit while the server writes more than fits the socket: the server reads it before it has written all.
+#[test]
+fn credit_during_a_long_write_counts() {
+    let (_server, address, remote) = start();
+    let tag = tables::of_type(bobak_core::Type::Text).unwrap();
+    let probe = Probe::with_tables(&remote, &[&tag]).unwrap();
+    let text = "x".repeat(16 << 20);
+    for id in 1..=3 {
+        probe.insert(&tag, row![id, text.clone()]).unwrap();
+    }
+    for blocks in [false, true] {
+        let mut raw = Raw::known(&address);
+        raw.put(|out| {
+            encode_request::define(out, 2, 0, &tag).unwrap();
+            let (form, select) = (ResultForm { columns: false, blocks }, Select::all(&tag));
+            let source = RequestSource::Select(0, &select, &[]);
+            encode_request::query(out, 3, 1, form, source).unwrap();
+        });
+        let mut rows = 0;
+        loop {
+            // The frame has begun, and does not fit the socket.
+            if raw.inbox.is_empty() {
+                raw.stream.peek(&mut [0]).unwrap();
+            }
+            raw.put(|out| encode_request::credit(out, 3, 1));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            let head = raw.frame().unwrap();
+            rows += match Response::decode(head, raw.inbox.body()).unwrap() {
+                Response::Rows(rows) => rows.count(),
+                Response::Block(block) => block.rows(),
+                other => panic!("{other:?}"),
+            };
+            if !head.more {
+                break;
+            }
+        }
+        assert_eq!(rows, 3);
+    }
 }

@@ -1,6 +1,7 @@
 //! The targets, by what they decode.
 
 mod access;
+mod blocks;
 mod condition;
 mod encrypted;
 mod files;
@@ -28,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     wire::REQUESTS,
     wire::RESPONSES,
     wire::SCHEMAS,
+    blocks::BLOCKS,
     rows::ROWS,
     session::SESSION,
     sqinn::SQINN,

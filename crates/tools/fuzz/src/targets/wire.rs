@@ -233,9 +233,9 @@ fn write(
             let written = encode_request::get(out, 0, 0, &values_of(key));
             return (Some(Arc::clone(table)), Some(written));
         }
-        Request::Query { window, columns, source: request } => {
+        Request::Query { window, form, source: request } => {
             let source = source(request, others);
-            let written = encode_request::query(out, 0, *window, *columns, source);
+            let written = encode_request::query(out, 0, *window, *form, source);
             return (table_of(request), Some(written));
         }
         Request::Open(request) => {
