@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 /// A database of SQLite: a file, or memory. Cheap to clone; closed when the last clone is gone.
 ///
-/// On a file one connection writes, behind a gate, and a pool of others reads. In memory, and with
+/// On a file one connection writes, behind a gate, and a pool of others reads. With a write-ahead log, typed queries of the
+/// thread that has written last run on the writing connection, whose page cache has what was written; a second connection
+/// takes its place meanwhile, so that no writer waits. In memory, and with
 /// [`LockingMode::Exclusive`](crate::LockingMode::Exclusive), there is one connection for all.
 ///
 /// ```
@@ -143,9 +145,8 @@ impl Engine for Sqlite {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        let mut pooled = self.inner.reading()?;
+        let mut pooled = self.inner.reading_typed()?;
         let _callback = self.inner.begin_callback()?;
-        pooled.pin_read();
         query::get(&mut pooled, table, key, row)
     }
 
@@ -159,9 +160,8 @@ impl Engine for Sqlite {
             return SqliteSession::new(&self.inner).run_template(template, values, row);
         }
         Interrupt::check()?;
-        let mut pooled = self.inner.reading()?;
+        let mut pooled = self.inner.reading_typed()?;
         let _callback = self.inner.begin_callback()?;
-        pooled.pin_read();
         pooled.run_template(template, values, row)
     }
 

@@ -11,7 +11,9 @@ mod transaction_steps;
 mod trusted_rows;
 pub(crate) mod typed_text_cache;
 
-pub(crate) use transaction_steps::{reject_transaction_steps, reject_vacuum};
+pub(crate) use transaction_steps::{
+    changes_connection, is_query, reject_transaction_steps, reject_vacuum,
+};
 
 use crate::connection::statement_cache::{StatementCache, TableStatementKey};
 use crate::error::translate;

@@ -1,4 +1,5 @@
-//! Recognizes SQL text that begins or ends transactions, and text that fails without saying why.
+//! Recognizes SQL text that begins or ends transactions, text that changes the connection itself, and text that fails without
+//! saying why.
 
 use crate::error::misuse;
 use crate::settings::{Cipher, Settings};
@@ -11,7 +12,7 @@ use bobak_core::{Error, ErrorKind, Result};
 pub(crate) fn reject_transaction_steps(sql: &str) -> Result<()> {
     const STEPS: [&str; 6] = ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"];
     let word = first_word(sql);
-    if STEPS.iter().any(|step| word.eq_ignore_ascii_case(step)) {
+    if is_one_of(word, &STEPS) {
         let message = "begin and end transactions by API calls, not by SQL";
         return Err(misuse(message));
     }
@@ -32,6 +33,25 @@ pub(crate) fn reject_vacuum(settings: &Settings, sql: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether SQL text is a query, or a statement that begins as one.
+pub(crate) fn is_query(sql: &str) -> bool {
+    is_one_of(first_word(sql), &["SELECT", "WITH", "VALUES"])
+}
+
+/// Whether SQL text changes what later statements do on this connection, but not on others.
+pub(crate) fn changes_connection(sql: &str) -> bool {
+    let mut words = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant();
+    let mut next = || words.find(|token| !token.is_operator(";")).map_or("", |token| token.text);
+    let first = next();
+    let is_create = first.eq_ignore_ascii_case("CREATE");
+    is_one_of(first, &["PRAGMA", "ATTACH", "DETACH"])
+        || is_create && is_one_of(next(), &["TEMP", "TEMPORARY"])
+}
+
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|other| word.eq_ignore_ascii_case(other))
+}
+
 /// The first word of an SQL text, after white space, semicolons and comments.
 fn first_word(sql: &str) -> &str {
     let mut tokens = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant();
@@ -50,5 +70,16 @@ mod tests {
         assert!(reject_transaction_steps("SELECT 1").is_ok());
         assert_eq!(first_word("\u{feff} \u{b}commit"), "commit");
         assert!(reject_transaction_steps("/**/begin immediate").is_err());
+    }
+
+    #[test]
+    fn what_a_text_does_is_found_by_its_first_words() {
+        for sql in ["pragma user_version = 1", "-- x\nATTACH 'a' AS b", "create temp table a (b)"] {
+            assert!(changes_connection(sql) && !is_query(sql), "{sql}");
+        }
+        for sql in ["CREATE TABLE temp (a)", "INSERT INTO temp VALUES (1)", ""] {
+            assert!(!changes_connection(sql) && !is_query(sql), "{sql}");
+        }
+        assert!(is_query("with a as (values (1)) select * from a"));
     }
 }

@@ -103,12 +103,26 @@ fn why_unreadable(error: Error) -> Error {
 pub(crate) fn reader(settings: &Settings, file: Option<FileId>) -> Result<Box<Connection>> {
     // SQLite opens files by name. The name must belong to the same file before and after.
     must_be_in_place(settings, file)?;
-    let connection = new_reader(settings)?;
+    let mut connection = connect_again(settings)?;
     must_be_in_place(settings, file)?;
+    if !settings.isolated {
+        connection.set_query_only(true)?;
+    }
     Ok(connection)
 }
 
-fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
+/// Opens another writing connection of an open database with a log. Only one of them writes at a time.
+/// | # Errors
+/// As [`reader`].
+pub(crate) fn second_writer(settings: &Settings, file: Option<FileId>) -> Result<Box<Connection>> {
+    must_be_in_place(settings, file)?;
+    let mut connection = connect_again(settings)?;
+    must_be_in_place(settings, file)?;
+    write_replaced_down(&mut connection.db).map_err(|failure| translate(failure, None))?;
+    Ok(connection)
+}
+
+fn connect_again(settings: &Settings) -> Result<Box<Connection>> {
     let flags = OpenFlags { read_only: settings.is_read_only(), create: settings.isolated };
     let mut db = connect(settings, flags)?;
     #[cfg(feature = "encryption")]
@@ -116,11 +130,7 @@ fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
         read_schema(&mut db, settings).map_err(|error| name_file(error, settings))?;
     }
     apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
-    let mut connection = finish(db, true, settings)?;
-    if !settings.isolated {
-        connection.set_query_only(true)?;
-    }
-    Ok(connection)
+    finish(db, true, settings)
 }
 
 fn must_be_in_place(settings: &Settings, file: Option<FileId>) -> Result<()> {

@@ -4,6 +4,7 @@
 //! connection again: it gets an error instead of a deadlock.
 
 use super::active_cursors::ActiveCursors;
+use super::second_writer::SecondWriter;
 use crate::connection::Connection;
 use crate::error::kept_waiting;
 use crate::ffi::AtomicBox;
@@ -24,9 +25,15 @@ const STARVATION_THRESHOLD: Duration = Duration::from_millis(10);
 /// | Acquiring it without contention takes no mutex; waiters wait on `freed`.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
+    // Dropped first: closing the last connection checkpoints the log.
+    pub(super) second: Mutex<SecondWriter>,
     connection: AtomicBox<Connection>,
     /// The number of the thread that holds the connection; 0 if none does.
     owner: AtomicU64,
+    /// The number of the thread that held it last; 0 if a thread reads on the other one, and none has held this one since.
+    pub(super) last: AtomicU64,
+    /// The number of the thread that reads on the other connection; 0 if none does.
+    pub(super) reader: AtomicU64,
     waiting: AtomicUsize,
     starving: AtomicUsize,
     lock: Mutex<()>,
@@ -58,8 +65,8 @@ struct PoolState {
 /// A borrowed connection. Dropping it rolls back an open transaction and returns the connection.
 #[derive(Debug)]
 pub(crate) struct PooledConnection<'e> {
-    connection: Option<Box<Connection>>,
-    home: Home<'e>,
+    pub(super) connection: Option<Box<Connection>>,
+    pub(super) home: Home<'e>,
 }
 
 /// A borrowed reading connection without a reference to its pool.
@@ -70,16 +77,21 @@ pub(crate) struct DetachedConnection {
 }
 
 #[derive(Debug)]
-enum Home<'e> {
+pub(super) enum Home<'e> {
     WriterLock(&'e WriterLock),
+    /// The writing connection, to read on it.
+    Second(&'e WriterLock),
     Pool(&'e Pool, u64),
 }
 
 impl WriterLock {
     pub(crate) fn new(connection: Box<Connection>, timeout: Duration) -> Self {
         Self {
+            second: Mutex::default(),
             connection: AtomicBox::new(connection),
             owner: AtomicU64::new(0),
+            last: AtomicU64::new(0),
+            reader: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
             lock: Mutex::new(()),
@@ -107,8 +119,13 @@ impl WriterLock {
     /// Returns the connection if it is free and no waiter is starving.
     #[inline]
     pub(crate) fn try_acquire(&self) -> Option<PooledConnection<'_>> {
+        self.take().map(|connection| self.pooled(connection))
+    }
+
+    #[inline]
+    pub(super) fn take(&self) -> Option<Box<Connection>> {
         match self.starving.load(Ordering::Relaxed) {
-            0 => self.connection.take().map(|connection| self.pooled(connection)),
+            0 => self.connection.take(),
             _ => None,
         }
     }
@@ -168,7 +185,13 @@ impl WriterLock {
 
     #[inline]
     fn give_back(&self, connection: Box<Connection>) {
+        self.last.store(self.owner.load(Ordering::Relaxed), Ordering::Relaxed);
         self.owner.store(0, Ordering::Relaxed);
+        self.put(connection);
+    }
+
+    #[inline]
+    pub(super) fn put(&self, connection: Box<Connection>) {
         self.connection.put(connection);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.wake();
@@ -195,10 +218,11 @@ impl Pool {
     }
 
     /// Returns a reading connection: an idle one, a new one, or the next that is returned. A
-    /// thread that holds one already does not wait for itself: it gets one beyond the limit.
+    /// thread that holds one already, or another connection (`holds_other`), does not wait for itself: it gets one beyond
+    /// the limit.
     /// | # Errors
     /// `Busy` after the busy timeout; those of opening.
-    pub(crate) fn acquire(&self) -> Result<PooledConnection<'_>> {
+    pub(crate) fn acquire(&self, holds_other: bool) -> Result<PooledConnection<'_>> {
         let me = thread_number();
         let mut state = lock(&self.state);
         let mut start = None;
@@ -207,7 +231,8 @@ impl Pool {
                 state.owners.push(me);
                 return Ok(self.pooled(connection, me));
             }
-            if state.owners.len() < self.settings.readers || state.owners.contains(&me) {
+            let has_room = state.owners.len() < self.settings.readers;
+            if has_room || holds_other || state.owners.contains(&me) {
                 state.owners.push(me);
                 drop(state);
                 return match open::reader(&self.settings, self.file) {
@@ -269,7 +294,7 @@ impl PooledConnection<'_> {
     /// connection, which is returned.
     pub(crate) fn detach(mut self) -> Option<DetachedConnection> {
         match self.home {
-            Home::WriterLock(_) => None,
+            Home::WriterLock(_) | Home::Second(_) => None,
             Home::Pool(_, owner) => {
                 self.connection.take().map(|connection| DetachedConnection { connection, owner })
             }
@@ -310,6 +335,7 @@ impl Drop for PooledConnection<'_> {
         }
         match self.home {
             Home::WriterLock(gate) => gate.give_back(connection),
+            Home::Second(gate) => gate.return_from_reading(connection),
             Home::Pool(pool, owner) => pool.leave(Some(connection), owner),
         }
     }

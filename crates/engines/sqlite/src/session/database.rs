@@ -45,13 +45,17 @@ impl Database {
             connection.db.set_wal_hook(&log);
         }
         let file = settings.path.as_deref().and_then(FileId::of);
+        let writer = WriterLock::new(connection, settings.busy_timeout);
+        if logged && !settings.is_single() && !settings.is_read_only() {
+            writer.enable_reads();
+        }
         Ok(Self {
             file,
             vectors: settings
                 .caches_vectors()
                 .then(|| VectorCache::new(settings.vector_cache_bytes)),
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone(), file)),
-            writer: WriterLock::new(connection, settings.busy_timeout),
+            writer,
             readers_block: settings.journal_mode != JournalMode::Wal && !settings.is_read_only(),
             commits: settings.commits_wait().then(GroupCommit::new),
             settings,
@@ -66,6 +70,27 @@ impl Database {
         let mut pooled = self.reading()?;
         pooled.unpin_read();
         Ok(pooled)
+    }
+
+    /// A connection for typed queries: the writing one, if this thread was the last one to write and nobody writes now.
+    #[inline]
+    pub(crate) fn reading_typed(&self) -> Result<PooledConnection<'_>> {
+        let writer = (!self.is_single()).then_some(&self.writer);
+        let pooled = writer.and_then(|writer| writer.acquire_to_read(|| self.new_writer()));
+        let mut pooled = pooled.map_or_else(|| self.reading(), Ok)?;
+        pooled.pin_read();
+        Ok(pooled)
+    }
+
+    #[cold]
+    fn new_writer(&self) -> Result<Box<Connection>> {
+        let mut connection = open::second_writer(&self.settings, self.file)?;
+        connection.db.set_wal_hook(&self.log);
+        Ok(connection)
+    }
+
+    pub(crate) fn writer(&self) -> &WriterLock {
+        &self.writer
     }
 
     /// The connection for writing.
@@ -143,7 +168,7 @@ impl Database {
     #[inline]
     pub(crate) fn reading(&self) -> Result<PooledConnection<'_>> {
         match &self.readers {
-            Some(readers) => readers.acquire(),
+            Some(readers) => readers.acquire(self.writer.is_read_by_this_thread()),
             None => self.writer.acquire(),
         }
     }
@@ -151,7 +176,7 @@ impl Database {
     /// A connection for reading, if one is available without waiting.
     pub(crate) fn try_read(&self) -> Option<PooledConnection<'_>> {
         match &self.readers {
-            Some(readers) => readers.acquire().ok(),
+            Some(readers) => readers.acquire(self.writer.is_read_by_this_thread()).ok(),
             None => self.writer.try_acquire(),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) mod write;
 
 use crate::connection::Connection;
 use crate::connection::typed_text_cache::TypedText;
-use crate::connection::{reject_transaction_steps, reject_vacuum};
+use crate::connection::{changes_connection, reject_transaction_steps, reject_vacuum};
 use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{details, tables};
@@ -101,6 +101,10 @@ impl<'e> SqliteSession<'e> {
         reject_vacuum(self.engine.settings(), text.sql)?;
         let mut using = self.lend()?;
         using.enter_for_text(mode)?;
+        using.get().reject_other_than_query(text.sql)?;
+        if mode.writes() && !self.engine.is_single() && changes_connection(text.sql) {
+            self.engine.writer().disable_reads();
+        }
         if !using.in_transaction()
             && let Some(extension) = self.engine.extension()
         {

@@ -18,11 +18,15 @@ impl SqliteSession<'_> {
     pub(super) fn alter_schema(&self, changes: &[SchemaChange]) -> Result<()> {
         let may_rebuild =
             changes.iter().any(|change| matches!(change, SchemaChange::AlterTable(_)));
+        let apply = |connection: &mut Connection| {
+            self.engine.writer().schema_changed();
+            alter::apply(connection, changes)
+        };
         if !may_rebuild || self.in_transaction() {
-            return self.atomically(|connection| alter::apply(connection, changes));
+            return self.atomically(apply);
         }
         self.begin_replay(&[])?;
-        let altered = self.atomically(|connection| alter::apply(connection, changes));
+        let altered = self.atomically(apply);
         let ended = if altered.is_ok() { "COMMIT" } else { "ROLLBACK" };
         altered.and(self.end(ended))
     }

@@ -56,6 +56,7 @@ impl<'e> SessionConnection<'_, 'e> {
             SessionState::Lost => return Err(lost()),
         }
         if mode.writes() {
+            self.get().reject_writes()?;
             self.get().buffer_cursors();
             self.writing = self.engine.begin_writing();
         }
@@ -119,11 +120,7 @@ impl<'e> SessionConnection<'_, 'e> {
 fn pooled(engine: &Database, mode: AccessMode) -> Result<PooledConnection<'_>> {
     match mode {
         AccessMode::Read => engine.read(),
-        AccessMode::Query => {
-            let mut pooled = engine.reading()?;
-            pooled.pin_read();
-            Ok(pooled)
-        }
+        AccessMode::Query => engine.reading_typed(),
         AccessMode::Write | AccessMode::Transaction => engine.write(),
     }
 }

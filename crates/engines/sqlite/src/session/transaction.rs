@@ -59,7 +59,7 @@ impl<'e> SqliteSession<'e> {
         }
         // SQLite starts the transaction with the first read.
         let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
-        self.begin_on(|| self.engine.read(), begin)
+        self.begin_on(|| self.engine.reading_typed(), begin)
     }
 
     /// Checks that a query can lock rows, if it does. The writing transaction holds the lock of the whole database.

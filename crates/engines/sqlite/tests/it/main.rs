@@ -20,6 +20,7 @@ mod nearest; // the nearest rows by vectors in memory
 mod pinned_read; // the read transaction between single operations
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is rejected
+mod second_writer; // reads on the writing connection
 mod shape_statements; // typed statements are kept by their shape
 mod speed; // measures, when asked to
 mod tables; // the schema read from a file
