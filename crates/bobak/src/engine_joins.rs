@@ -13,7 +13,7 @@ pub(crate) fn run_on_engine(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<bool> {
     let Some(engine) = keeping_all(source, join)? else { return Ok(false) };
-    if has_no_query(join) {
+    if runs_subqueries(source, engine, join) {
         return source.with_engine(engine, |session| session.join(join, row));
     }
     let join = with_values_of_subqueries(source, engine, join)?;
@@ -34,11 +34,13 @@ pub(crate) fn explain_on_engine(
 /// The engine that keeps all tables of a join, if it can run joins.
 fn keeping_all(source: &SessionSource<'_>, join: &Join) -> Result<Option<usize>> {
     let engines = source.engines();
-    let mut kept = Vec::new();
-    join.for_each_table(&mut |table| kept.push(engines.engine_with(table, source.engine_index())));
-    let engine = kept.first().filter(|engine| kept.iter().all(|other| other == *engine));
-    match engine {
-        Some(&engine) if engines.engine(engine)?.capabilities().subqueries => Ok(Some(engine)),
+    let (mut keeping, mut keeps_all) = (None, true);
+    join.for_each_table(&mut |table| {
+        let engine = engines.engine_with(table, source.engine_index());
+        keeps_all &= *keeping.get_or_insert(engine) == engine;
+    });
+    match keeping.filter(|_| keeps_all) {
+        Some(engine) if engines.engine(engine)?.capabilities().subqueries => Ok(Some(engine)),
         _ => Ok(None),
     }
 }
@@ -59,6 +61,16 @@ pub(crate) fn has_no_query(join: &Join) -> bool {
     queries == 0
         && join.tables.iter().all(is_table)
         && join.filters.iter().chain(&join.having).chain(&join.qualify).all(is_plain_filter)
+}
+
+/// Whether the engine at an index, which keeps the tables of a join, keeps those of all subqueries, too.
+fn runs_subqueries(source: &SessionSource<'_>, engine: usize, join: &Join) -> bool {
+    let (engines, index) = (source.engines(), source.engine_index());
+    let mut keeps_all = true;
+    join.for_each_subquery(&mut |query| {
+        keeps_all &= engines.engine_with(&query.table, index) == engine;
+    });
+    keeps_all
 }
 
 /// The join with the values of each subquery that the engine at an index cannot run itself.

@@ -41,13 +41,10 @@ fn rewrite(mut join: Join, mapper: &mut dyn JoinRewriter) -> Result<Join> {
 
 /// Whether a condition over the rows of a table has a subquery.
 #[cfg(feature = "field-encryption")]
-pub(crate) fn has_subquery(join: &Join) -> Result<bool> {
+pub(crate) fn has_subquery(join: &Join) -> bool {
     let mut found = false;
-    map_conditions(join, &mut |condition| {
-        found |= condition.has_subquery();
-        Ok(condition)
-    })?;
-    Ok(found)
+    join.for_each_subquery(&mut |_| found = true);
+    found
 }
 
 struct ConditionMapper<'m>(&'m mut dyn FnMut(Condition) -> Result<Condition>);
@@ -65,7 +62,9 @@ impl JoinRewriter for ConditionMapper<'_> {
 
 /// The join with the result of `map` for each query inside of it, but not for those inside of these.
 pub(crate) fn map_queries(join: Join, map: &mut dyn FnMut(Join) -> Result<Join>) -> Result<Join> {
-    rewrite(join, &mut QueryMapper(map))
+    let mut queries = join.tables.iter().filter(|table| table.rows.is_some()).count();
+    join.for_each_query(&mut |_| queries += 1);
+    if queries == 0 { Ok(join) } else { rewrite(join, &mut QueryMapper(map)) }
 }
 
 struct QueryMapper<'m>(&'m mut dyn FnMut(Join) -> Result<Join>);

@@ -257,6 +257,23 @@ impl Condition {
         }
     }
 
+    /// Calls `each` with the query of each [`InQuery`](Condition::InQuery), also of those inside of others.
+    pub fn for_each_subquery<'c>(&'c self, each: &mut dyn FnMut(&'c SubQuery)) {
+        match self {
+            Self::InQuery { query, .. } => {
+                each(query);
+                if let Some(condition) = &query.condition {
+                    condition.for_each_subquery(each);
+                }
+            }
+            Self::And(parts) | Self::Or(parts) => {
+                parts.iter().for_each(|part| part.for_each_subquery(each));
+            }
+            Self::Not(part) => part.for_each_subquery(each),
+            _ => {}
+        }
+    }
+
     /// Replaces each [`InQuery`](Condition::InQuery), the innermost first, by the condition that `run` returns for it.
     ///
     /// # Errors

@@ -21,6 +21,11 @@ impl RowBuffer {
         self.current = 0;
     }
 
+    /// Makes room for so many more bytes.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+    }
+
     /// The number of rows, those already read included.
     #[must_use]
     pub const fn rows(&self) -> usize {

@@ -1,13 +1,14 @@
 //! The shape of a statement: all that its text in SQLite's dialect depends on, found without writing the text.
 //!
 //! An engine keeps prepared statements by their shape. Statements that are rare, or whose text depends on values (long
-//! lists, sums, searches, subqueries), have no shape: the engine keeps these by their text.
+//! lists, sums, searches), have no shape: the engine keeps these by their text.
+
+mod join;
 
 use crate::condition::after_prefix;
 use crate::list::LONG_LIST;
 use crate::select::{is_extreme_of_many, limit_value};
-use bobak_core::join::{JoinColumn, JoinCondition, JoinExpr, JoinTable};
-use bobak_core::{Assign, BulkChange, Condition, Expr, Join, Select, Value};
+use bobak_core::{Assign, BulkChange, Condition, Expr, Select, Value};
 
 /// Statements with more values have no shape; far fewer than SQLite takes.
 const MAX_VALUES: usize = 64;
@@ -43,6 +44,7 @@ enum Tag {
     Compare,
     CompareColumns,
     In,
+    InQuery,
     Like,
     LikeEscape,
     Contains,
@@ -56,6 +58,11 @@ enum Tag {
     Link,
     Filter,
     Aggregate,
+    Integer,
+    Calculation,
+    Query,
+    Exists,
+    Case,
 }
 
 impl<'a> StatementShape<'a> {
@@ -102,33 +109,6 @@ impl<'a> StatementShape<'a> {
             shape.value(value);
         }
         shape.optional_condition(change.condition)?;
-        shape.finish()
-    }
-
-    /// The shape of a join in SQLite's dialect: of tables by their links, with columns and aggregates of columns.
-    #[must_use]
-    pub fn of_join(join: &'a Join) -> Option<Self> {
-        if join.outer > 0 || !join.having.is_empty() || !join.qualify.is_empty() {
-            return None;
-        }
-        let mut shape = Self::new();
-        shape.word(Tag::Join, join.tables.len(), join.columns.len())?;
-        join.columns.iter().try_for_each(|expr| shape.join_expr(expr))?;
-        join.tables.iter().try_for_each(|table| shape.join_table(table))?;
-        for filter in &join.filters {
-            let JoinCondition::Row(table, condition) = filter else { return None };
-            shape.word(Tag::Filter, *table, 0)?;
-            shape.condition(condition)?;
-        }
-        for expr in &join.group {
-            let JoinExpr::Column(column) = expr else { return None };
-            shape.join_column(Tag::Group, *column)?;
-        }
-        for step in &join.order {
-            shape.word(Tag::Order, step.descending.into(), step.nulls_first.into())?;
-            shape.join_expr(&step.expr)?;
-        }
-        shape.limit(join.limit, join.offset)?;
         shape.finish()
     }
 
@@ -215,6 +195,11 @@ impl<'a> StatementShape<'a> {
                 self.word(Tag::In, *column, values.len())?;
                 values.iter().for_each(|value| self.value(value));
             }
+            Condition::InQuery { column, query } => {
+                self.word(Tag::InQuery, *column, query.column)?;
+                self.words.push(query.table.id());
+                self.optional_condition(query.condition.as_ref())?;
+            }
             Condition::IsNull { column } => self.word(Tag::IsNull, *column, 0)?,
             Condition::And(parts) => self.parts(Tag::And, parts)?,
             Condition::Or(parts) => self.parts(Tag::Or, parts)?,
@@ -255,34 +240,5 @@ impl<'a> StatementShape<'a> {
         self.word(tag, *column, detail)?;
         self.text(text);
         Some(())
-    }
-
-    fn join_table(&mut self, joined: &'a JoinTable) -> Option<()> {
-        if joined.rows.is_some() {
-            return None;
-        }
-        self.words.push(joined.table.id());
-        let Some(link) = &joined.link else { return self.word(Tag::Table, 0, 0) };
-        self.word(Tag::Link, link.to, link.is_left.into())?;
-        self.join_column(Tag::Column, link.from)?;
-        self.optional_condition(link.condition.as_ref())
-    }
-
-    fn join_column(&mut self, tag: Tag, column: JoinColumn) -> Option<()> {
-        self.word(tag, column.column, column.table)
-    }
-
-    fn join_expr(&mut self, expr: &JoinExpr) -> Option<()> {
-        match expr {
-            JoinExpr::Column(column) => self.join_column(Tag::Column, *column),
-            JoinExpr::Aggregate(function, expr) => match &**expr {
-                JoinExpr::Column(column) => {
-                    self.word(Tag::Aggregate, *function as usize, 0)?;
-                    self.join_column(Tag::Column, *column)
-                }
-                _ => None,
-            },
-            _ => None,
-        }
     }
 }

@@ -61,7 +61,7 @@ impl<'e> EncryptingSession<'e> {
             }
         }
         // It may be about an encrypted table that is not joined.
-        has_subquery(join)
+        Ok(has_subquery(join))
     }
 
     /// A schema change of the stored table.

@@ -142,7 +142,12 @@ impl RuleSession<'_> {
         run: impl FnOnce(&Source<'_>) -> Result<R>,
     ) -> Result<R> {
         let Source::Select(select) = source else { return run(source) };
-        if !self.hides_rows() {
+        let tables = |each: &mut dyn FnMut(&TableSchema)| {
+            each(&select.table);
+            let mut of_query = |query: &SubQuery| each(&query.table);
+            select.condition.iter().for_each(|one| one.for_each_subquery(&mut of_query));
+        };
+        if !self.hides_rows_of(tables) {
             return run(source);
         }
         let condition = self.rules.live_rows(&select.table, select.condition.clone())?;
@@ -163,10 +168,19 @@ impl RuleSession<'_> {
 
     /// The join without deleted rows. Only a condition that all rows of the result satisfy decides about those of its table.
     pub(super) fn live_join<'j>(&self, join: &'j Join) -> Result<Cow<'j, Join>> {
-        if !self.hides_rows() {
+        let of_subqueries = |each: &mut dyn FnMut(&TableSchema)| {
+            join.for_each_subquery(&mut |query| each(&query.table));
+        };
+        let in_subqueries = self.hides_rows_of(of_subqueries);
+        if !in_subqueries
+            && !self.hides_rows_of(|each| join.for_each_table(&mut |table| each(table)))
+        {
             return Ok(Cow::Borrowed(join));
         }
-        let join = map_conditions(join, &mut |one| self.rules.live_subqueries(one))?;
+        let join = match in_subqueries {
+            true => map_conditions(join, &mut |one| self.rules.live_subqueries(one))?,
+            false => join.clone(),
+        };
         self.rules.live_tables(join).map(Cow::Owned)
     }
 
@@ -357,6 +371,15 @@ impl RuleSession<'_> {
 
     fn hides_rows(&self) -> bool {
         self.rules.hides_rows() && !self.is_replaying()
+    }
+
+    /// Whether one of the tables that `tables` calls its argument with hides rows.
+    fn hides_rows_of(&self, tables: impl FnOnce(&mut dyn FnMut(&TableSchema))) -> bool {
+        let mut hides = false;
+        if self.hides_rows() {
+            tables(&mut |table| hides |= !matches!(self.rules.deleted_at(table), Ok(None)));
+        }
+        hides
     }
 }
 

@@ -93,7 +93,9 @@ fn has_few_rows(select: &Select) -> bool {
         matches!(condition, Condition::Compare { column, comparison: Comparison::Equal, .. }
             if *select.table.key() == [*column])
     };
-    select.limit.is_some_and(|limit| limit <= FEW_ROWS)
+    // An engine may count for the rows that it skips, too.
+    let last = select.limit.map(|limit| limit.saturating_add(select.offset));
+    last.is_some_and(|last| last <= FEW_ROWS)
         || match &select.condition {
             Some(Condition::And(parts)) => parts.iter().any(has_key),
             Some(condition) => has_key(condition),

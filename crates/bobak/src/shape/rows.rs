@@ -9,6 +9,12 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
+/// There is room for so many rows when the first one is read: most pages have no more.
+const FIRST_ROWS: usize = 32;
+/// The bytes of an encoded row, and of a column in it with a short text.
+const FIXED: usize = 6;
+const COLUMN: usize = 20;
+
 /// The columns that a level reads, by their indexes in the record's schema.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeColumns {
@@ -165,6 +171,10 @@ impl ShapeRows {
     }
 
     pub(super) fn push(&mut self, row: &dyn Row) -> Result<()> {
+        if self.positions.is_empty() {
+            self.positions.reserve(FIRST_ROWS);
+            self.rows.reserve(FIRST_ROWS * (FIXED + self.width() * COLUMN));
+        }
         self.positions.push(self.rows.bytes());
         self.rows.push(row)
     }

@@ -6,6 +6,7 @@ mod alias;
 mod assigned;
 mod case;
 mod combined;
+mod contents;
 mod expression;
 mod filter;
 mod function;
@@ -184,17 +185,6 @@ impl Join {
     pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
         self.for_each_expr(&mut |expr| expr.for_each_query(each));
         self.for_each_condition(&mut |condition| condition.for_each_query(each));
-    }
-
-    /// Calls `each` with the tables that engines keep, also those of the queries inside of it.
-    pub fn for_each_table(&self, each: &mut dyn FnMut(&Arc<TableSchema>)) {
-        for joined in self.tables.iter().skip(self.outer) {
-            match &joined.rows {
-                None => each(&joined.table),
-                Some(rows) => rows.queries.iter().for_each(|query| query.join.for_each_table(each)),
-            }
-        }
-        self.for_each_query(&mut |query| query.join.for_each_table(each));
     }
 
     /// The schema of a column.

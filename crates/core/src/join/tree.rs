@@ -299,6 +299,15 @@ impl<'e> JoinNode<'e> {
         });
     }
 
+    fn for_each_row_condition(self, each: &mut dyn FnMut(&'e Condition)) {
+        self.walk(&mut |node| {
+            if let Self::Condition(JoinCondition::Row(_, condition)) = node {
+                each(condition);
+            }
+            true
+        });
+    }
+
     fn for_each_window(self, each: &mut dyn FnMut(&'e JoinWindow)) {
         self.walk(&mut |node| {
             if let Self::Expr(JoinExpr::Window(window)) = node {
@@ -341,6 +350,13 @@ macro_rules! node {
             /// Calls `each` with the queries that it has, and not with those inside of these.
             pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
                 JoinNode::$node(self).for_each_query(each);
+            }
+
+            pub(super) fn for_each_row_condition<'e>(
+                &'e self,
+                each: &mut dyn FnMut(&'e Condition),
+            ) {
+                JoinNode::$node(self).for_each_row_condition(each);
             }
 
             /// Calls `each` with the window functions that it has, and not with those of queries inside of it.

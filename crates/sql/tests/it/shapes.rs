@@ -3,10 +3,10 @@
 use crate::queries::{assign, query};
 use crate::random::{Random, condition, table};
 use bobak_core::join::{
-    JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinSubquery,
-    JoinTable,
+    CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder,
+    JoinSubquery, JoinTable,
 };
-use bobak_core::{BulkChange, Comparison, Join, TableSchema, Type};
+use bobak_core::{BulkChange, Comparison, Condition, Join, SubQuery, TableSchema, Type};
 use bobak_sql::{Dialect, Statement, StatementShape, change, join, select};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,7 +50,8 @@ fn queries_of_one_shape_have_one_text() {
     let tables = [table(), table()];
     for _ in 0..40_000 {
         let table = random.of(&tables);
-        let query = query(&mut random, &table);
+        let mut query = query(&mut random, &table);
+        query.condition = query.condition.map(|one| or_of_query(&mut random, &tables, one));
         texts.add(StatementShape::of_select(&query), &select(Dialect::Sqlite, &query));
     }
     texts.check();
@@ -63,6 +64,8 @@ fn changes_of_one_shape_have_one_text() {
     for _ in 0..20_000 {
         let assigns: Vec<_> = (0..=random.below(2)).map(|_| assign(&mut random)).collect();
         let condition = (random.below(4) > 0).then(|| condition(&mut random, 1));
+        let tables = [Arc::clone(&table)];
+        let condition = condition.map(|one| or_of_query(&mut random, &tables, one));
         let assign = (random.below(3) > 0).then_some(&*assigns);
         let change_of = BulkChange { table: &table, condition: condition.as_ref(), assign };
         let statement = change(Dialect::Sqlite, &change_of);
@@ -81,6 +84,56 @@ fn joins_of_one_shape_have_one_text() {
         texts.add(StatementShape::of_join(&query), &statement);
     }
     texts.check();
+}
+
+/// The condition, or one that a column is among those of rows that match it.
+fn or_of_query(
+    random: &mut Random,
+    tables: &[Arc<TableSchema>],
+    condition: Condition,
+) -> Condition {
+    let table = random.of(tables);
+    match random.below(4) {
+        0 => {
+            let (column, selected) = random.of(&[(0, 0), (1, 1), (0, 4), (4, 0), (2, 2)]);
+            let condition = (random.below(4) > 0).then_some(condition);
+            let query = Box::new(SubQuery { table, column: selected, condition });
+            Condition::InQuery { column, query }
+        }
+        _ => condition,
+    }
+}
+
+/// What is calculated of the rows that refer to a row: their number, or whether there is one.
+fn of_referring(random: &mut Random, outer: &Join, table: &Arc<TableSchema>) -> JoinExpr {
+    let own = outer.tables.len();
+    let mut tables = outer.tables.clone();
+    tables
+        .iter_mut()
+        .filter_map(|table| table.link.as_mut())
+        .for_each(|link| link.condition = None);
+    tables.push(JoinTable { table: Arc::clone(table), link: None, rows: None });
+    let of = |table, column| JoinExpr::Column(JoinColumn { table, column });
+    let from = of(random.below(own), random.of(&[0, 4]));
+    let mut filters = vec![JoinCondition::Compare(of(own, 4), Comparison::Equal, from)];
+    if random.below(2) == 0 {
+        let one = condition(random, 1);
+        filters.push(JoinCondition::Row(own, or_of_query(random, &[Arc::clone(table)], one)));
+    }
+    let number = |number: i64| JoinExpr::Value(number.into(), Type::I64);
+    let is_flag = random.below(2) == 0;
+    let counted = random.of(&[number(1), of(own, 0)]);
+    let counted = JoinExpr::Aggregate(JoinAggregate::Count, Box::new(counted));
+    let columns = vec![if is_flag { number(1) } else { counted }];
+    let mut query = Join { tables, outer: own, filters, columns, ..Join::default() };
+    query.limit = random.of(&[None, None, None, Some(1)]);
+    let query = Box::new(JoinSubquery::of_join(query));
+    match is_flag {
+        true => {
+            JoinExpr::Case(vec![(JoinCondition::Exists(query), number(1))], Box::new(number(0)))
+        }
+        false => JoinExpr::Query(query),
+    }
 }
 
 fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
@@ -104,12 +157,24 @@ fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
         join.group.push(column(random));
         let function = random.of(&[JoinAggregate::Count, JoinAggregate::Min, JoinAggregate::Max]);
         join.columns.push(JoinExpr::Aggregate(function, Box::new(column(random))));
+        let of = |random: &mut Random| {
+            JoinExpr::Column(JoinColumn { table: random.below(tables), column: random.of(&[0, 4]) })
+        };
+        let operator = random.of(&[CalculationOperator::Times, CalculationOperator::Minus]);
+        let number = JoinExpr::Calculation(operator, Box::new((of(random), of(random))));
+        let function = random.of(&[JoinAggregate::Sum, JoinAggregate::Max]);
+        join.columns.push(JoinExpr::Aggregate(function, Box::new(number)));
         join.columns.extend(join.group.clone());
     } else {
         join.columns.extend((0..=random.below(2)).map(|_| column(random)));
+        for _ in 0..random.below(3) {
+            let calculated = of_referring(random, &join, table);
+            join.columns.insert(0, calculated);
+        }
     }
     if random.below(2) == 0 {
         let condition = condition(random, 1);
+        let condition = or_of_query(random, &[Arc::clone(table)], condition);
         join.filters.push(JoinCondition::Row(random.below(tables), condition));
     }
     let expr = join.columns.last().cloned().unwrap_or_else(|| column(random));
