@@ -145,11 +145,11 @@ pub(crate) fn push_quoted(dialect: Dialect, text: &mut String, name: &str) {
         Dialect::MariaDb | Dialect::MySql => '`',
     };
     text.push(quote);
-    for character in name.chars() {
-        if character == quote {
-            text.push(quote);
+    for (at, part) in name.split(quote).enumerate() {
+        if at > 0 {
+            text.extend([quote, quote]);
         }
-        text.push(character);
+        text.push_str(part);
     }
     text.push(quote);
 }

@@ -86,7 +86,17 @@ impl<'a> Writer<'a> {
 
     /// The name of a table in a join.
     pub fn alias(&mut self, table: usize) -> &mut Self {
-        self.raw(&format!("t{table}"))
+        self.numbered('t', table)
+    }
+
+    fn numbered(&mut self, letter: char, number: usize) -> &mut Self {
+        self.text.push(letter);
+        // Most are one digit.
+        match u8::try_from(number) {
+            Ok(digit @ 0..10) => self.text.push(char::from(b'0' + digit)),
+            _ => self.text.push_str(&number.to_string()),
+        }
+        self
     }
 
     /// Columns' names, parted by commas.
@@ -157,10 +167,7 @@ impl<'a> Writer<'a> {
         self.placeholders += 1;
         match self.dialect {
             Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => self.raw("?"),
-            Dialect::Postgres => {
-                let number = self.placeholders;
-                self.raw(&format!("${number}"))
-            }
+            Dialect::Postgres => self.numbered('$', self.placeholders),
         }
     }
 

@@ -3,6 +3,7 @@
 mod function;
 mod number;
 mod order;
+mod page;
 mod rows;
 mod storage;
 mod subquery;
@@ -66,6 +67,9 @@ impl<'a> JoinWriter<'a> {
         }
         self.raw("SELECT ");
         self.push_selected_columns();
+        if self.skips_inside() {
+            return self.push_page();
+        }
         self.push_rows(None);
         self.push_whole_order();
         push_limit(&mut self.writer, join.limit, join.offset);

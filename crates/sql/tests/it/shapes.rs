@@ -219,3 +219,24 @@ fn postgres_asks_for_a_flag_once_for_each_of_a_few_rows() {
     assert_eq!(offsets(Dialect::Postgres, None), 0);
     assert_eq!(offsets(Dialect::Sqlite, Some(20)), 0);
 }
+
+#[test]
+fn postgres_asks_for_no_flag_of_a_skipped_row() {
+    let table = table();
+    let by_id = JoinOrder {
+        expr: JoinExpr::Column(JoinColumn { table: 0, column: 0 }),
+        descending: true,
+        nulls_first: false,
+    };
+    let text = |dialect, offset| {
+        let query = Join { offset, order: vec![by_id.clone()], ..flagged(&table, Some(20)) };
+        join(dialect, &query).unwrap().text
+    };
+    let ends = |text: &str| {
+        let page = " LIMIT $5 OFFSET $6) AS t0 ORDER BY t0.\"id\" DESC";
+        text.ends_with(page)
+            && text.matches(" FROM (SELECT t0.* FROM \"t\" AS t0 WHERE ").count() == 1
+    };
+    assert!(ends(&text(Dialect::Postgres, 40)), "{}", text(Dialect::Postgres, 40));
+    assert!(!ends(&text(Dialect::Postgres, 0)) && !ends(&text(Dialect::Sqlite, 40)));
+}

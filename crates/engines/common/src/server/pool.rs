@@ -55,6 +55,8 @@ struct PoolState<T> {
     idle: Vec<IdleConnection<T>>,
     /// How many are open or being opened, those in use included.
     open: usize,
+    /// How many threads wait: to wake none is a system call, too.
+    waiting: usize,
 }
 
 struct IdleConnection<T> {
@@ -78,7 +80,7 @@ where
 impl<C: Connector> Pool<C> {
     /// A pool without connections.
     pub const fn new(connector: C, settings: PoolSettings) -> Self {
-        let state = PoolState { idle: Vec::new(), open: 0 };
+        let state = PoolState { idle: Vec::new(), open: 0, waiting: 0 };
         Self { connector, settings, state: Mutex::new(state), available: Condvar::new() }
     }
 
@@ -174,8 +176,10 @@ impl<C: Connector> Pool<C> {
             if now >= deadline {
                 return Err(busy(pool.max_connections(), timeout));
             }
+            state.waiting += 1;
             let waited = pool.available.wait_timeout(state, deadline - now);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
         }
     }
 
@@ -213,14 +217,23 @@ impl<C: Connector> Pool<C> {
         let closed: Vec<_> = state.idle.drain(..expired).collect();
         state.open -= closed.len();
         state.idle.push(IdleConnection { connection, since: now });
-        drop(state);
-        self.available.notify_one();
+        self.wake_one(state);
         drop(closed);
     }
 
     fn forget_one(&self) {
-        self.lock().open -= 1;
-        self.available.notify_one();
+        let mut state = self.lock();
+        state.open -= 1;
+        self.wake_one(state);
+    }
+
+    #[inline]
+    fn wake_one(&self, state: MutexGuard<'_, PoolState<C::Connection>>) {
+        let is_waited_for = state.waiting > 0;
+        drop(state);
+        if is_waited_for {
+            self.available.notify_one();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, PoolState<C::Connection>> {
