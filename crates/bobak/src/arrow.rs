@@ -26,17 +26,20 @@
 //! ```
 //!
 //! [`Table::for_each_record_batch`] is the fastest way to read columns, [`Table::record_batches`] an iterator,
-//! [`Db::for_each_sql_record_batch`] is for SQL, and [`Batch::insert_record_batch`](crate::Batch::insert_record_batch)
+//! [`Db::for_each_record_batch`] is for joins and selections, [`Db::for_each_sql_record_batch`] for SQL, and [`Batch::insert_record_batch`](crate::Batch::insert_record_batch)
 //! inserts. Every way to read yields at least one batch: that of an empty result has no rows, and tells the columns.
 
 pub use bobak_arrow::*;
 
 use crate::access::TableAccess;
+use crate::handle::SessionSource;
+use crate::join;
 use crate::rows::RowCursor;
 use crate::sql::RunText;
 use crate::{Db, DynTable, Parameters, Query, Record, Result, Table, Transaction};
-use bobak_core::DynRow;
+use bobak_core::join::JoinExpr;
 use bobak_core::statements::CallSite;
+use bobak_core::{DynRow, Join, JoinQuery, ResultColumn};
 
 impl<T: Record> Table<'_, T> {
     /// Calls `each` with the records of a query as record batches of at most `rows` rows, until it returns `false`: see the
@@ -101,6 +104,44 @@ impl DynTable<'_> {
 }
 
 impl Db {
+    /// Calls `each` with the rows of a join or a selection as record batches of at most `rows` rows, until it returns `false`:
+    /// see [`Db::list`]. The arrays are filled straight from the rows.
+    ///
+    /// A column has the name of its field. An expression is a `column` with its number, and a second field of the same name
+    /// has its number, too: `column_2`, `id_5`. Any column may be NULL.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// #[derive(Record)]
+    /// struct City {
+    ///     id: i64,
+    ///     country: String,
+    ///     people: i64,
+    /// }
+    ///
+    /// # let db = Db::builder().record::<City>().open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// let people = Query::<City>::all().group_by(City::COUNTRY).select((City::COUNTRY, City::PEOPLE.sum()));
+    /// db.for_each_record_batch(&people, 1_000, |batch| {
+    ///     let schema = batch.schema();
+    ///     assert_eq!((schema.field(0).name().as_str(), schema.field(1).name().as_str()), ("country", "column_2"));
+    ///     Ok(true)
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Db::list`], and those of `each`; `TooLong` for a value of about 2 GiB.
+    #[track_caller]
+    pub fn for_each_record_batch<L, R>(
+        &self,
+        query: &JoinQuery<L, R>,
+        rows: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch_of_join(&self.source_of(query)?, query, rows, each)
+    }
+
     /// Runs SQL, and calls `each` with its rows as record batches of at most `rows` rows until it returns `false`. See
     /// [`Db::sql`], and [`BatchBuilder`] about columns whose type the engine does not know.
     ///
@@ -129,6 +170,20 @@ impl Db {
 }
 
 impl Transaction<'_> {
+    /// As [`Db::for_each_record_batch`], in the transaction.
+    ///
+    /// # Errors
+    /// As [`Db::for_each_record_batch`].
+    #[track_caller]
+    pub fn for_each_record_batch<L, R>(
+        &self,
+        query: &JoinQuery<L, R>,
+        rows: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch_of_join(&self.source(), query, rows, each)
+    }
+
     /// As [`Db::for_each_sql_record_batch`], in the transaction.
     ///
     /// # Errors
@@ -212,6 +267,49 @@ fn for_each_batch<T>(
         each(builder.finish().map_err(|error| access.in_table(error))?)?;
     }
     Ok(())
+}
+
+#[track_caller]
+fn for_each_batch_of_join<L, R>(
+    source: &SessionSource<'_>,
+    query: &JoinQuery<L, R>,
+    rows: usize,
+    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+) -> Result<()> {
+    let _at = CallSite::enter();
+    let join = query.to_join()?;
+    let mut builder = BatchBuilder::new(&columns_of(&join), rows);
+    let (mut begun, mut wanted) = (false, true);
+    join::run(source, &join, &mut |row| {
+        builder.push(row)?;
+        if builder.is_full() {
+            begun = true;
+            wanted = each(builder.finish()?)?;
+        }
+        Ok(wanted)
+    })?;
+    if wanted && (builder.rows() > 0 || !begun) {
+        each(builder.finish()?)?;
+    }
+    Ok(())
+}
+
+/// The columns of a join's rows: see [`Db::for_each_record_batch`].
+fn columns_of(join: &Join) -> Vec<ResultColumn> {
+    let mut columns: Vec<ResultColumn> = Vec::with_capacity(join.columns.len());
+    for (number, expr) in (1..).zip(&join.columns) {
+        let field = match expr {
+            JoinExpr::Column(column) => join.column(*column).map(|column| &*column.name),
+            _ => None,
+        };
+        let is_new = |name: &&str| columns.iter().all(|column| column.name != *name);
+        let name = match field.filter(is_new) {
+            Some(name) => name.to_owned(),
+            None => format!("{}_{number}", field.unwrap_or("column")),
+        };
+        columns.push(ResultColumn::new(name, expr.ty(join)));
+    }
+    columns
 }
 
 #[track_caller]
