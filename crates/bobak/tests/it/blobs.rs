@@ -86,6 +86,7 @@ fn check(url: &str) {
     check_keys(&db);
     check_transaction(&db, id, &data);
     check_changes(&db, id);
+    check_sources(&db, id);
 }
 
 /// Keys of several columns, and tables without a struct.
@@ -118,6 +119,43 @@ fn check_transaction(db: &Db, id: i64, data: &[u8]) {
     assert!(stored.data.as_deref() == Some(data));
     let few = db.table::<Photo>().unwrap().write_blob(id, Photo::DATA, 9, &b"few"[..]);
     assert_eq!(few.unwrap_err().kind(), ErrorKind::Misuse);
+}
+
+/// A source that fails leaves the value as it was, and an open transaction usable.
+fn check_sources(db: &Db, id: i64) {
+    const LENGTH: u64 = 700_000;
+    let stored = || db.table::<Photo>().unwrap().require(id).unwrap();
+    let before = stored();
+    let failing = || io::repeat(1).take(LENGTH / 2).chain(Failing);
+    let short = || io::repeat(2).take(LENGTH - 1);
+    let long = || io::repeat(3).take(LENGTH + 1);
+    let photos = db.table::<Photo>().unwrap();
+    let kind = |written: Result<bool, Error>| written.unwrap_err().kind();
+    assert_eq!(kind(photos.write_blob(id, Photo::DATA, LENGTH, failing())), ErrorKind::Denied);
+    assert_eq!(kind(photos.write_blob(id, Photo::DATA, LENGTH, short())), ErrorKind::Misuse);
+    assert_eq!(kind(photos.write_blob(id, Photo::DATA, LENGTH, long())), ErrorKind::Misuse);
+    assert!(stored() == before);
+
+    let tx = db.begin().unwrap();
+    let photos = tx.table::<Photo>().unwrap();
+    photos.set(id, [Photo::NAME.set("lake")]).unwrap();
+    assert_eq!(kind(photos.write_blob(id, Photo::DATA, LENGTH, failing())), ErrorKind::Denied);
+    assert_eq!(kind(photos.write_blob(id, Photo::DATA, LENGTH, short())), ErrorKind::Misuse);
+    assert_eq!(photos.require(id).unwrap().data, before.data);
+    assert!(photos.write_blob(id, Photo::DATA, LENGTH, io::repeat(4).take(LENGTH)).unwrap());
+    assert!(!photos.write_blob(id + 9, Photo::DATA, LENGTH, io::repeat(4).take(LENGTH)).unwrap());
+    tx.commit().unwrap();
+    let after = stored();
+    assert_eq!((after.name.as_str(), after.version), ("lake", before.version + 2));
+    assert!(after.data.is_some_and(|data| data.len() == 700_000 && data.iter().all(|b| *b == 4)));
+}
+
+struct Failing;
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other(Error::new(ErrorKind::Denied, "no more")))
+    }
 }
 
 /// A reader sees one state, or notices that there is another.
@@ -310,27 +348,42 @@ fn peak() -> u64 {
 #[cfg(target_os = "linux")]
 #[ignore = "run by the test below, in a process of its own"]
 fn a_long_value_in_this_process() {
-    const LENGTH: u64 = 256 << 20;
     let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}?synchronous=off", folder.path().join("app.db").display());
+    let file = || format!("sqlite:{}?synchronous=off", folder.path().join("app.db").display());
+    let url = std::env::var(LONG_VALUE_URL).unwrap_or_else(|_| file());
+    let length = if url.starts_with("sqlite:") { 256 << 20 } else { 64 << 20 };
     let db = Db::builder().record::<Recording>().open(&url).unwrap();
     db.create_missing_tables().unwrap();
     let recordings = db.table::<Recording>().unwrap();
     let id = recordings.insert(&Recording { id: 0, sound: None }).unwrap();
     let before = peak();
-    recordings.write_blob(id, Recording::SOUND, LENGTH, io::repeat(7).take(LENGTH)).unwrap();
+    recordings.write_blob(id, Recording::SOUND, length, io::repeat(7).take(length)).unwrap();
     let mut sound = recordings.read_blob(id, Recording::SOUND).unwrap().unwrap();
-    assert_eq!(io::copy(&mut sound, &mut io::sink()).unwrap(), LENGTH);
+    assert_eq!(io::copy(&mut sound, &mut io::sink()).unwrap(), length);
     let taken = (peak() - before) >> 20;
-    assert!(taken < 48, "{taken} MiB for a value of 256 MiB");
+    assert!(taken < 48, "{taken} MiB for a value of {} MiB", length >> 20);
+}
+
+/// The database in which the test above writes, if it is no new file.
+#[cfg(target_os = "linux")]
+const LONG_VALUE_URL: &str = "BOBAK_TEST_LONG_VALUE";
+
+#[cfg(target_os = "linux")]
+fn takes_a_few_mib(url: Option<&str>) {
+    let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+    test.args(["--exact", "blobs::a_long_value_in_this_process", "--ignored", "--nocapture"]);
+    test.envs(url.map(|url| (LONG_VALUE_URL, url)));
+    assert!(test.status().unwrap().success());
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_value_of_256_mib_takes_a_few_mib() {
-    let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "blobs::a_long_value_in_this_process", "--ignored", "--nocapture"])
-        .status()
-        .unwrap();
-    assert!(status.success());
+    takes_a_few_mib(None);
+}
+
+#[test]
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+fn a_value_of_64_mib_takes_a_few_mib_on_postgres() {
+    crate::engines::on_postgres(|url| takes_a_few_mib(Some(url)));
 }

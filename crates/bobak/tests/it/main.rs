@@ -13,6 +13,8 @@ mod archive; // changes replayed on a backup
 mod archive_damage; // damaged and mixed up archives
 #[cfg(feature = "arrow")]
 mod arrow; // record batches
+#[cfg(feature = "arrow")]
+mod arrow_joins;
 mod backup;
 mod bad_input;
 mod batches;

@@ -86,13 +86,30 @@ impl Connection {
         prepared: &PreparedStatement,
         portal: &str,
         outside: Outside,
-        mut value: impl FnMut(usize) -> ValueRef<'v>,
+        value: impl FnMut(usize) -> ValueRef<'v>,
     ) -> Result<()> {
+        self.bind_around(prepared, portal, outside, value, None).map(drop)
+    }
+
+    /// As [`bind`](Self::bind), with a gap for a value of this length at this place, where `value` returns no bytes: the
+    /// buffer then ends before the gap. Returns what belongs behind it.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub fn bind_around<'v>(
+        &mut self,
+        prepared: &PreparedStatement,
+        portal: &str,
+        outside: Outside,
+        mut value: impl FnMut(usize) -> ValueRef<'v>,
+        gap: Option<(usize, u32)>,
+    ) -> Result<Vec<u8>> {
         let start = self.out.len();
         if prepared.name.is_empty() {
             message::parse(&mut self.out, "", &prepared.sql, &prepared.parameters);
         }
-        let mut wrong = None;
+        let (mut wrong, message) = (None, self.out.len());
+        let mut end = message;
         message::write(&mut self.out, b'B', |out| {
             message::push_text(out, portal);
             message::push_text(out, &prepared.name);
@@ -115,16 +132,20 @@ impl Connection {
                 if let Err(error) = value::encode(out, value, oid, outside) {
                     wrong.get_or_insert((place, error));
                 }
+                if gap.is_some_and(|(gap, _)| gap == place) {
+                    end = out.len();
+                }
             }
             push_formats(out, &prepared.columns);
         });
-        match wrong {
-            None => Ok(()),
-            Some((place, error)) => {
-                self.out.truncate(start);
-                Err(error.at_row(place as u64))
-            }
+        if let Some((place, error)) = wrong {
+            self.out.truncate(start);
+            return Err(error.at_row(place as u64));
         }
+        let Some((_, length)) = gap else { return Ok(Vec::new()) };
+        message::add_to_length(&mut self.out, message + 1, length);
+        message::add_to_length(&mut self.out, end - message::LENGTH, length);
+        Ok(self.out.split_off(end))
     }
 
     /// As [`bind`](Self::bind), to the unnamed portal, with encoded parameters.

@@ -130,11 +130,21 @@ impl MessageBuffer {
 pub(crate) fn write(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     let start = out.len();
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&[0; LENGTH]);
     body(out);
     let length = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
-    if let Some(head) = out.get_mut(start..start + 4) {
+    if let Some(head) = out.get_mut(start..start + LENGTH) {
         head.copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// The number of bytes of a length.
+pub(crate) const LENGTH: usize = 4;
+
+/// Adds to a length in a message, for bytes that are sent from elsewhere.
+pub(crate) fn add_to_length(out: &mut [u8], at: usize, more: u32) {
+    if let Some(length) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<LENGTH>()) {
+        *length = (u32::from_be_bytes(*length) + more).to_be_bytes();
     }
 }
 

@@ -27,6 +27,7 @@ use bobak_core::{
 use bobak_engine_common::in_row_callback;
 use bobak_sql::server::postgres_catalog as catalog;
 use std::cell::{Cell, RefCell, RefMut};
+use std::io::Read;
 use std::sync::Arc;
 
 pub(crate) struct PgSession<'e> {
@@ -127,6 +128,15 @@ impl Session for PgSession<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<Option<ValueState>> {
         self.read_part_of(value, range, bytes)
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.write_value_of(value, length, source)
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {

@@ -195,15 +195,24 @@ impl ClientSession<'_> {
     ) -> Result<(), Disconnect> {
         self.batch.clear();
         self.fail(connection, failed.id, error);
+        self.skip_rest(connection, failed)
+    }
+
+    /// Skips the parts that follow the one with this header.
+    pub fn skip_rest(
+        &self,
+        connection: &mut Connection,
+        before: FrameHeader,
+    ) -> Result<(), Disconnect> {
         loop {
             let header = self.next_frame(connection)?;
-            let is_part = header.kind == failed.kind && header.id == failed.id;
+            let is_part = header.kind == before.kind && header.id == before.id;
             match header.kind {
                 _ if is_part && header.more => {}
                 _ if is_part => return Ok(()),
                 FrameKind::Cancel | FrameKind::Credit => {}
                 _ => {
-                    let message = "expected the rest of the failed batch or value";
+                    let message = "expected the rest of the batch or value";
                     return Err(Error::new(ErrorKind::Misuse, message).into());
                 }
             }

@@ -93,7 +93,13 @@ impl ClientSession<'_> {
             return Err(ended);
         }
         match written {
-            Ok(found) => encode_response::count(&mut connection.output, id, found.into()),
+            Ok(found) => {
+                encode_response::count(&mut connection.output, id, found.into());
+                // An engine need not read a value for which there is no row.
+                if more {
+                    return self.skip_rest(connection, header);
+                }
+            }
             Err(error) if more => return self.skip_parts(connection, header, &error),
             Err(error) => self.send_error(connection, id, &error),
         }
