@@ -2,10 +2,11 @@
 
 use crate::support::*;
 use bobak_core::{
-    Engine, ErrorKind, Row, SchemaChange, Select, Session, Source, TransactionControl, Value,
+    Comparison, Condition, Engine, ErrorKind, Row, SchemaChange, Select, Session, Source,
+    TransactionControl, Value,
 };
 use bobak_fault_vfs::{Disk, DiskCall};
-use bobak_sqlite::Sqlite;
+use bobak_sqlite::{Sqlite, Synchronous};
 use std::time::Duration;
 
 /// A database with a row. The test's thread has read, so there are two connections that can write.
@@ -142,4 +143,45 @@ fn both_connections_have_the_settings_of_the_schema() {
         read(&engine, || assert_eq!(elsewhere(of_writer), Value::Int(1)));
         assert_eq!(of_writer(), Value::Int(1));
     }
+}
+
+/// Each thread sees what it has written, and a state of whole transactions of the others.
+#[test]
+fn threads_that_write_and_read_share_two_writing_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let fast =
+        Sqlite::builder().synchronous(Synchronous::Off).busy_timeout(Duration::from_secs(60));
+    let engine = fast.open(folder.path().join("a.db")).unwrap();
+    create(&engine, &[&person()]);
+    let name_of = |thread: i64| format!("thread {thread}");
+    let count = |session: &dyn Session, thread: i64| {
+        let name = Value::from(name_of(thread));
+        let (column, comparison) = (1, Comparison::Equal);
+        let condition = Some(Condition::Compare { column, comparison, value: name });
+        let (mut rows, select) = (0, Select { condition, ..Select::all(&person()) });
+        session.query(&Source::Select(&select), &mut |_| Ok(rows += 1).map(|()| true)).unwrap();
+        rows
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let engine = &engine;
+            scope.spawn(move || {
+                for round in 1..=60 {
+                    let session = engine.session().unwrap();
+                    session.control(TransactionControl::Begin).unwrap();
+                    insert(&*session, &person(), &values(0, &name_of(thread), None));
+                    insert(&*session, &person(), &values(0, &name_of(thread), None));
+                    session.control(TransactionControl::Commit).unwrap();
+                    assert_eq!(count(&*session, thread), 2 * round);
+                    session.begin_reading().unwrap();
+                    let other = (thread + 1) % 4;
+                    let seen = count(&*session, other);
+                    assert_eq!((seen % 2, count(&*session, other)), (0, seen));
+                    session.control(TransactionControl::Rollback).unwrap();
+                }
+            });
+        }
+    });
+    let session = engine.session().unwrap();
+    assert_eq!((0..4).map(|thread| count(&*session, thread)).sum::<i32>(), 4 * 2 * 60);
 }
