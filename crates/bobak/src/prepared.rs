@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::transaction::Transaction;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    Assignment, Condition, Expr, Filter, FromRow, JoinQuery, Placeholders, Query, QueryTemplate,
+    Assignment, Condition, Expr, Field, Filter, JoinQuery, Placeholders, Query, QueryTemplate,
     Record, Result, Row, Select, SlotValues, TemplateQuery, Value, with_placeholder_values,
 };
 use std::fmt;
@@ -280,9 +280,9 @@ impl<P: Placeholders, T: Record> PreparedQuery<P, Query<T>> {
         };
         let plan = self.count.get_or_init(|| self.plan(resolve));
         P::with_values(&values, |values| {
-            let mut count = 0;
+            let mut count = 0_i64;
             let mut row = |row: &dyn Row| {
-                count = i64::from_row(row)?;
+                count = i64::from_value(row.get(0))?;
                 Ok(false)
             };
             if let Some(plan) = plan

@@ -73,13 +73,23 @@ impl Database {
     }
 
     /// A connection for typed queries: the writing one, if this thread was the last one to write and nobody writes now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reading_typed(&self) -> Result<PooledConnection<'_>> {
-        let writer = (!self.is_single()).then_some(&self.writer);
-        let pooled = writer.and_then(|writer| writer.acquire_to_read(|| self.new_writer()));
-        let mut pooled = pooled.map_or_else(|| self.reading(), Ok)?;
-        pooled.pin_read();
-        Ok(pooled)
+        match &self.readers {
+            Some(readers) => self.reading_among(readers),
+            None => {
+                let mut pooled = self.writer.acquire()?;
+                pooled.pin_read();
+                Ok(pooled)
+            }
+        }
+    }
+
+    fn reading_among<'e>(&'e self, readers: &'e Pool) -> Result<PooledConnection<'e>> {
+        match self.writer.acquire_to_read(|| self.new_writer()) {
+            Some(pooled) => Ok(pooled),
+            None => readers.acquire(self.writer.is_read_by_this_thread()),
+        }
     }
 
     #[cold]
