@@ -39,7 +39,7 @@ use crate::sql::RunText;
 use crate::{Db, DynTable, Parameters, Query, Record, Result, Table, Transaction};
 use bobak_core::join::JoinExpr;
 use bobak_core::statements::CallSite;
-use bobak_core::{DynRow, Join, JoinQuery, ResultColumn};
+use bobak_core::{DynRow, Join, JoinQuery, ResultColumn, Row};
 
 impl<T: Record> Table<'_, T> {
     /// Calls `each` with the records of a query as record batches of at most `rows` rows, until it returns `false`: see the
@@ -323,7 +323,7 @@ fn for_each_batch_of_text(
     let _at = CallSite::enter();
     let parameters = parameters.into_parameters()?;
     let (mut builder, mut begun, mut wanted) = (None, false, true);
-    runner.query_text(text, &parameters, &mut |row| {
+    let mut row = |row: &dyn Row| {
         let builder = builder
             .get_or_insert_with(|| BatchBuilder::new(&bobak_core::ResultColumn::of_row(row), rows));
         builder.push(row)?;
@@ -332,11 +332,10 @@ fn for_each_batch_of_text(
             wanted = each(builder.finish()?)?;
         }
         Ok(wanted)
-    })?;
-    let mut builder = match builder {
-        Some(builder) => builder,
-        None => BatchBuilder::new(&runner.text_columns(text, &parameters)?, rows),
     };
+    let mut columns = Vec::new();
+    runner.query_text(text, &parameters, &mut row, Some(&mut columns))?;
+    let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(&columns, rows));
     if wanted && (builder.rows() > 0 || !begun) {
         each(builder.finish()?)?;
     }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 /// Runs SQL: a database, or a transaction.
 pub(crate) trait RunText {
-    /// Calls `row` with the rows of a statement until it returns `false`.
+    /// Calls `row` with the rows of a statement until it returns `false`. If there are none, it sets `columns`, as far as
+    /// they are known.
     ///
     /// # Errors
     /// Those of the statement, and of `row`.
@@ -18,14 +19,8 @@ pub(crate) trait RunText {
         text: &str,
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+        columns: Option<&mut Vec<ResultColumn>>,
     ) -> Result<()>;
-
-    /// The columns of a statement that returned no rows; none of a statement that writes, since this runs it again.
-    ///
-    /// # Errors
-    /// Those of the statement.
-    #[cfg(feature = "arrow")]
-    fn text_columns(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<Vec<ResultColumn>>;
 }
 
 /// All rows of a statement.
@@ -55,7 +50,7 @@ pub(crate) fn for_each<R: FromRow>(
     let parameters = parameters.into_parameters()?;
     let mut layout: Option<RowLayout> = None;
     let mut number = 0;
-    runner.query_text(text, &parameters, &mut |row| {
+    let mut row = |row: &dyn Row| {
         let layout = match &mut layout {
             Some(layout) => layout,
             none => none.insert(RowLayout::of::<R>(row)?),
@@ -68,7 +63,8 @@ pub(crate) fn for_each<R: FromRow>(
         };
         number += 1;
         each(read.map_err(|error| error.at_row(number - 1))?)
-    })
+    };
+    runner.query_text(text, &parameters, &mut row, None)
 }
 
 /// The columns, and the positions of those that the type reads.

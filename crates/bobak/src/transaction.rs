@@ -208,18 +208,10 @@ impl RunText for Transaction<'_> {
         text: &str,
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+        columns: Option<&mut Vec<bobak_core::ResultColumn>>,
     ) -> Result<()> {
         self.invalidate_caches(text);
-        self.catalog.query_in(self.engine, &self.session, text, parameters, row)
-    }
-
-    #[cfg(feature = "arrow")]
-    fn text_columns(
-        &self,
-        text: &str,
-        parameters: &[Parameter<'_>],
-    ) -> Result<Vec<bobak_core::ResultColumn>> {
-        self.catalog.columns_in(self.engine, &self.session, text, parameters)
+        self.catalog.query_in(self.engine, &self.session, (text, parameters), row, columns)
     }
 }
 

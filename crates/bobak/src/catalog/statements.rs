@@ -6,10 +6,8 @@ use crate::router::StatementRoute;
 use crate::sql::RunText;
 #[cfg(feature = "sqlite")]
 use bobak_core::MonitoredEngine;
-#[cfg(feature = "arrow")]
-use bobak_core::ResultColumn;
 use bobak_core::plan::{ExplainedQuery, PlanStep, QueryPlan};
-use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row, Source};
+use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, ResultColumn, Row, Source};
 use std::sync::Arc;
 
 /// Keeps caches from storing what a statement may write, until this is dropped.
@@ -25,19 +23,14 @@ impl RunText for Catalog {
         text: &str,
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+        columns: Option<&mut Vec<ResultColumn>>,
     ) -> Result<()> {
         self.check_text()?;
         let route = self.router.find(self.base_engines(), text, parameters)?;
         let engine = self.engine_for(&route)?;
         let mut invalidation = CacheInvalidation::default();
         self.invalidate_caches(text, &mut invalidation);
-        route.query(&*engine.session()?, text, parameters, row)
-    }
-
-    #[cfg(feature = "arrow")]
-    fn text_columns(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
-        let route = self.router.find(self.base_engines(), text, parameters)?;
-        route.columns(&*self.engine_for(&route)?.session()?, text, parameters)
+        route.query(&*engine.session()?, (text, parameters), row, columns)
     }
 }
 
@@ -56,37 +49,31 @@ impl Catalog {
         &self,
         engine: usize,
         session: &dyn LendSession,
-        text: &str,
-        parameters: &[Parameter<'_>],
+        (text, parameters): (&str, &[Parameter<'_>]),
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+        columns: Option<&mut Vec<ResultColumn>>,
     ) -> Result<()> {
         self.check_text()?;
         match self.router.find_in(self.base_engines(), engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
-            StatementRoute::Federation => session.with(|session| {
-                let federation = self.router.federation(self.base_engines())?;
-                let name = self.engine_name(engine);
-                federation.run_in(name, session, (text, parameters), row).map(|_| ())
-            }),
-            route => session.with(|session| route.query(session, text, parameters, row)),
-        }
-    }
-
-    /// As [`RunText::text_columns`], inside a transaction of the engine at an index.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn columns_in(
-        &self,
-        engine: usize,
-        session: &dyn LendSession,
-        text: &str,
-        parameters: &[Parameter<'_>],
-    ) -> Result<Vec<ResultColumn>> {
-        match self.router.find_in(self.base_engines(), engine, text, parameters)? {
-            #[cfg(feature = "sqlite")]
             route @ StatementRoute::Federation => {
-                route.columns(&*self.engine_for(&route)?.session()?, text, parameters)
+                let mut is_empty = true;
+                let mut note = |found: &dyn Row| {
+                    is_empty = false;
+                    row(found)
+                };
+                let statement = (text, parameters);
+                session.with(|session| {
+                    let federation = self.router.federation(self.base_engines())?;
+                    federation.run_in(self.engine_name(engine), session, statement, &mut note)
+                })?;
+                if let Some(columns) = columns.filter(|_| is_empty) {
+                    let alone = self.engine_for(&route)?;
+                    *columns = route.columns(&*alone.session()?, text, parameters)?;
+                }
+                Ok(())
             }
-            route => session.with(|session| route.columns(session, text, parameters)),
+            route => session.with(|session| route.query(session, (text, parameters), row, columns)),
         }
     }
 

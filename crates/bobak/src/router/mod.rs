@@ -11,9 +11,9 @@ pub(crate) use federated::Router;
 #[cfg(not(feature = "sqlite"))]
 pub(crate) use unfederated::Router;
 
-use bobak_core::{Engine, Parameter, Result, Row, Session, Source};
 #[cfg(feature = "sqlite")]
-use bobak_core::{ResultColumn, Type};
+use bobak_core::Type;
+use bobak_core::{Engine, Parameter, Result, ResultColumn, Row, Session, Source};
 use std::sync::Arc;
 
 /// An engine of a database, with its name.
@@ -59,8 +59,27 @@ pub(crate) enum StatementRoute {
 }
 
 impl StatementRoute {
-    /// Runs a query of this route in a session of its engine.
+    /// Runs a query of this route in a session of its engine. If it has no rows, `columns` are set as far as they are known.
     pub(crate) fn query(
+        &self,
+        session: &dyn Session,
+        (text, parameters): (&str, &[Parameter<'_>]),
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+        columns: Option<&mut Vec<ResultColumn>>,
+    ) -> Result<()> {
+        let Some(columns) = columns else { return self.run(session, text, parameters, row) };
+        let mut is_empty = true;
+        self.run(session, text, parameters, &mut |found| {
+            is_empty = false;
+            row(found)
+        })?;
+        if is_empty {
+            *columns = self.columns(session, text, parameters)?;
+        }
+        Ok(())
+    }
+
+    fn run(
         &self,
         session: &dyn Session,
         text: &str,
@@ -78,19 +97,26 @@ impl StatementRoute {
         }
     }
 
-    /// The columns of a statement of this route; none if it writes, since this runs it.
-    #[cfg(feature = "arrow")]
+    /// The columns of a statement of this route that returned no rows; none of one that writes if the engine would run it
+    /// again.
     pub(crate) fn columns(
         &self,
         session: &dyn Session,
         text: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<Vec<bobak_core::ResultColumn>> {
+    ) -> Result<Vec<ResultColumn>> {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Select(_, _, columns) => Ok(columns.to_vec()),
-            _ if !bobak_sql::only_reads(text) => Ok(Vec::new()),
+            // The schema is another one after some statements: these have no columns.
+            _ if !bobak_sql::returns_rows(text) => Ok(Vec::new()),
             _ => {
+                if let Ok(Some(columns)) = session.result_columns(text, parameters) {
+                    return Ok(columns);
+                }
+                if !bobak_sql::only_reads(text) {
+                    return Ok(Vec::new());
+                }
                 let mut cursor = session.open(&Source::Sql { text, parameters })?;
                 let columns = cursor.columns.to_vec();
                 session.close(&mut cursor);

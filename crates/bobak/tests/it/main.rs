@@ -14,6 +14,8 @@ mod archive_damage; // damaged and mixed up archives
 #[cfg(feature = "arrow")]
 mod arrow; // record batches
 #[cfg(feature = "arrow")]
+mod arrow_empty; // record batches of results without rows
+#[cfg(feature = "arrow")]
 mod arrow_joins;
 mod backup;
 mod bad_input;

@@ -11,10 +11,10 @@ use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
-    Join, LengthLimit, OnError, Outcome, Parameter, QueryTemplate, Result, Row, RowBuffer,
-    SchemaChange, SchemaDetails, Session, SideEffects, SlotValues, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
-    WriteBatch,
+    Join, LengthLimit, OnError, Outcome, Parameter, QueryTemplate, Result, ResultColumn, Row,
+    RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, SlotValues, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState,
+    Write, WriteBatch,
 };
 use std::any::Any;
 use std::io::Read;
@@ -151,6 +151,11 @@ layer! {
             source: &Source<'_>,
             row: &mut dyn FnMut(&dyn Row) -> Result<bool>
         ) -> Result<()>;
+        fn result_columns(
+            &self,
+            text: &str,
+            parameters: &[Parameter<'_>]
+        ) -> Result<Option<Vec<ResultColumn>>>;
         fn join(
             &self,
             join: &Join,

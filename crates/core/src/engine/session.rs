@@ -7,9 +7,9 @@ use super::plan::{ExplainedQuery, PlanStep};
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, QueryTemplate,
-    Result, Row, RowBuffer, SchemaChange, SchemaDetails, SideEffects, SlotValues, Source,
-    SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState,
-    Write, WriteBatch,
+    Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, SideEffects, SlotValues,
+    Source, SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange,
+    ValueState, Write, WriteBatch,
 };
 use std::io::Read;
 use std::sync::Arc;
@@ -58,6 +58,21 @@ pub trait Session: Send {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()>;
+
+    /// The columns of an SQL text that this session has just run by [`query`](Self::query), and that returned no rows. It
+    /// MUST NOT run the text again. Default: `None`; callers then know no columns of a text that writes, and
+    /// [open](Self::open) one that reads, which runs it twice.
+    ///
+    /// # Errors
+    /// See the contract.
+    fn result_columns(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<Vec<ResultColumn>>> {
+        let _ = (text, parameters);
+        Ok(None)
+    }
 
     /// Runs a join of the engine's own tables and passes its rows to `row` one by one, until `row` returns `false`.
     /// Returns `false`, before any I/O, if the engine does not run this join: the caller then reads the tables by

@@ -226,7 +226,7 @@ where
     /// Borrowed for as long as an operation runs: one from inside another finds it taken.
     transaction: RefCell<Option<ServerTransaction<C>>>,
     in_transaction: Cell<bool>,
-    /// Whether the columns of an SQL text are noted, and the noted ones.
+    /// Whether the columns of an SQL text with rows are noted, and the noted ones.
     wants_columns: Cell<bool>,
     columns: RefCell<Vec<ResultColumn>>,
 }
@@ -400,8 +400,13 @@ where
                 handed.set(true);
                 row(found)
             })?;
-            if let (Source::Sql { text, parameters }, true) = (source, self.wants_columns.get()) {
-                *self.columns.borrow_mut() = connection.result_columns(text, parameters)?;
+            if let Source::Sql { text, parameters } = source
+                && (self.wants_columns.get() || !handed.get())
+            {
+                let columns = connection.result_columns(text, parameters);
+                // What has run without rows has not failed, if it can't be described.
+                *self.columns.borrow_mut() =
+                    if handed.get() { columns? } else { columns.unwrap_or_default() };
             }
             Ok(())
         };
@@ -418,6 +423,10 @@ where
             true => self.read(|| !handed.get(), run),
             false => self.write_with(false, &mut run),
         }
+    }
+
+    fn result_columns(&self, _: &str, _: &[Parameter<'_>]) -> Result<Option<Vec<ResultColumn>>> {
+        Ok(Some(self.columns.take()).filter(|columns| !columns.is_empty()))
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

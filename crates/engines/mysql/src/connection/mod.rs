@@ -1,6 +1,7 @@
 //! A connection to a server: its prepared statements, the server's dialect, and whether it works.
 
 pub(crate) mod connector;
+mod describe;
 pub(crate) mod placeholders;
 pub(crate) mod pool;
 

@@ -23,8 +23,9 @@ use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
+    WriteBatch,
 };
 use bobak_engine_common::{ServerPhase, in_row_callback, not_open};
 use bobak_sql::server::{mysql_alter, mysql_catalog};
@@ -313,6 +314,20 @@ impl Session for MySqlSession<'_> {
         }
         let inside = self.in_transaction.get();
         self.run_query(&statement_of(self.engine.dialect, source, inside)?, row)
+    }
+
+    fn result_columns(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<Vec<ResultColumn>>> {
+        let source = Source::Sql { text, parameters };
+        let statement = statement_of(self.engine.dialect, &source, self.in_transaction.get())?;
+        self.run(
+            ServerPhase::Read,
+            || true,
+            |connection| connection.result_columns(&statement.text),
+        )
     }
 
     fn read_part(

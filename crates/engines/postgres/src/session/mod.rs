@@ -15,14 +15,15 @@ mod value_parts;
 use self::state::SessionState;
 use crate::batch;
 use crate::database::Database;
+use crate::protocol::row::PgColumn;
 use crate::schema::{alter, details};
 use crate::table_info::SQL;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    BulkChange, Cursor, Interrupt, Join, OnError, Outcome, Parameter, Result, Row, RowBuffer,
-    SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema, TransactionControl,
-    Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    BulkChange, Cursor, Interrupt, Join, OnError, Outcome, Parameter, Result, ResultColumn, Row,
+    RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use bobak_engine_common::in_row_callback;
 use bobak_sql::server::postgres_catalog as catalog;
@@ -119,6 +120,19 @@ impl Session for PgSession<'_> {
         }
         let mut state = self.state()?;
         state.with(|state, connection| query::run(state, connection, source, row))
+    }
+
+    fn result_columns(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<Vec<ResultColumn>>> {
+        let source = Source::Sql { text, parameters };
+        let mut state = self.state()?;
+        state.with(|state, connection| {
+            let prepared = query::prepare(state, connection, &source)?.prepared;
+            Ok(Some(prepared.columns.iter().map(PgColumn::described).collect()))
+        })
     }
 
     fn read_part(

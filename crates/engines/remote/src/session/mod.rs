@@ -15,8 +15,8 @@ use crate::pool::{PooledLink, Purpose};
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source, TableSchema, TransactionControl,
-    Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source, TableSchema,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, Response, ResultForm, encode_request};
 use errors::{lost, misuse};
@@ -33,6 +33,8 @@ pub(crate) struct RemoteSession<'e> {
     transaction: Cell<TransactionState>,
     cursors: RefCell<Vec<RemoteCursor>>,
     next_cursor: Cell<u64>,
+    /// The columns of the SQL text that was run last, if it returned no rows.
+    empty_columns: Cell<Vec<ResultColumn>>,
 }
 
 /// A connection in use by one operation. Dropping it restores the session's state.
@@ -52,6 +54,7 @@ impl<'e> RemoteSession<'e> {
             transaction: Cell::new(TransactionState::None),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
+            empty_columns: Cell::default(),
         }
     }
 
@@ -192,7 +195,9 @@ impl<'e> RemoteSession<'e> {
         };
         // SQL may write. Without a row it is unknown whether it was committed.
         let effect = if named { self.effect_of_write() } else { self.effect_of_read() };
-        self.call(effect, &put, |link, id, head| hand_out(link, id, head, row))
+        let columns = self.call(effect, &put, |link, id, head| hand_out(link, id, head, row))?;
+        self.empty_columns.set(columns);
+        Ok(())
     }
 }
 
@@ -278,6 +283,10 @@ impl Session for RemoteSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.run_query(source, row)
+    }
+
+    fn result_columns(&self, _: &str, _: &[Parameter<'_>]) -> Result<Option<Vec<ResultColumn>>> {
+        Ok(Some(self.empty_columns.take()).filter(|columns| !columns.is_empty()))
     }
 
     fn read_part(

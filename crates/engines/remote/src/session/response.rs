@@ -4,22 +4,22 @@ use crate::broken::{Broken, CallError};
 use crate::link::{Link, unexpected};
 use crate::row::RenamedRow;
 use bobak_core::{
-    BrokenForeignKey, InvalidDates, Result, Row, SchemaDetails, ValueRef, ValueState,
+    BrokenForeignKey, InvalidDates, Result, ResultColumn, Row, SchemaDetails, ValueRef, ValueState,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
 
 /// How many bytes of rows the server may send before the client requests more.
 pub(super) const WINDOW: u32 = 1 << 20;
 
-/// Passes the rows of a response on as they arrive.
+/// Passes the rows of a response on as they arrive. Returns the columns if there were no rows, as far as the server sent them.
 pub(super) fn hand_out(
     link: &mut Link,
     id: u32,
     mut head: FrameHeader,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<(), CallError> {
+) -> Result<Vec<ResultColumn>, CallError> {
     let mut names = Vec::new();
-    let mut taken = 0;
+    let (mut taken, mut is_empty) = (0, true);
     loop {
         let mut stopped = Ok(true);
         match link.response(head)? {
@@ -27,6 +27,7 @@ pub(super) fn hand_out(
             Response::Rows(rows) => {
                 for found in rows {
                     let found = found.map_err(Broken::Garbled)?;
+                    is_empty = false;
                     stopped = if names.is_empty() {
                         row(&found)
                     } else {
@@ -40,7 +41,8 @@ pub(super) fn hand_out(
             other => return Err(unexpected(&other)),
         }
         if !head.more {
-            return stopped.map(drop).map_err(CallError::Rejected);
+            let columns = if is_empty { names } else { Vec::new() };
+            return stopped.map(|_| columns).map_err(CallError::Rejected);
         }
         if !matches!(stopped, Ok(true)) {
             link.put_more(|out| {
@@ -49,7 +51,7 @@ pub(super) fn hand_out(
             })?;
             link.send()?;
             link.drain(id)?;
-            return stopped.map(drop).map_err(CallError::Rejected);
+            return stopped.map(|_| Vec::new()).map_err(CallError::Rejected);
         }
         taken += link.body_len();
         if taken >= WINDOW as usize / 2 {

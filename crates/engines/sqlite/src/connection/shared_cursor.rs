@@ -111,6 +111,14 @@ pub(crate) fn begin(
     }
 }
 
+/// The names of a statement's columns. It does not run.
+pub(crate) fn column_names(connection: &mut Connection, text: &str) -> Result<Vec<String>> {
+    let statement = connection.take_text_statement(text)?;
+    let names = connection.db.column_names(statement);
+    connection.keep_text(text, statement);
+    Ok(names)
+}
+
 pub(crate) fn end(connection: &mut Connection, text: &str, statement: StatementId) {
     connection.db.reset(statement);
     connection.keep_text(text, statement);

@@ -1,6 +1,6 @@
 //! SQL texts of programs in stored units, and the types of their rows.
 
-use bobak_core::{Error, ErrorKind, Result, Row, Type, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
 use bobak_sql_typing::Relation;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,6 +49,13 @@ impl TypedText {
 
     pub(crate) const fn is_rewritten(&self) -> bool {
         self.rewritten.is_some()
+    }
+
+    /// The columns of the result, which have these names.
+    pub fn columns(&self, names: Vec<String>) -> Vec<ResultColumn> {
+        let ty = |place| self.types.get(place).copied().unwrap_or(Type::Any);
+        let columns = names.into_iter().enumerate();
+        columns.map(|(place, name)| ResultColumn::new(name, ty(place))).collect()
     }
 
     /// Gives types to the rows that `row` is called with.

@@ -21,6 +21,7 @@ pub(crate) mod vector_cache;
 pub(crate) mod write;
 
 use crate::connection::Connection;
+use crate::connection::shared_cursor::column_names;
 use crate::connection::typed_text_cache::TypedText;
 use crate::connection::{changes_connection, reject_transaction_steps, reject_vacuum};
 use crate::error::misuse;
@@ -32,7 +33,7 @@ use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
     QueryTemplate, Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session,
-    SideEffects, SlotValues, Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value,
+    SideEffects, SlotValues, Source, SqlAuthorizer, TableSchema, TransactionControl, Value,
     ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use cursor::{FetchOutput, OpenCursor, not_open};
@@ -316,6 +317,18 @@ impl Session for SqliteSession<'_> {
         })
     }
 
+    fn result_columns(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<Vec<ResultColumn>>> {
+        let types = Parameter::types(parameters);
+        let text = SqlText { sql: text, parameters: &types };
+        let (mut using, typed) = self.text_connection(AccessMode::Read, text)?;
+        let names = column_names(using.get(), typed.text(text.sql))?;
+        Ok(Some(typed.columns(names)))
+    }
+
     fn run_template(
         &self,
         template: &QueryTemplate,
@@ -375,9 +388,7 @@ impl Session for SqliteSession<'_> {
                 let text = SqlText { sql, parameters: &types };
                 let open = || self.open_cursor(text, values);
                 let (cursor, names, typed) = self.with_fresh_tables(&Cell::new(false), open)?;
-                let ty = |place| typed.types.get(place).copied().unwrap_or(Type::Any);
-                let columns = names.into_iter().enumerate();
-                (cursor, columns.map(|(place, name)| ResultColumn::new(name, ty(place))).collect())
+                (cursor, typed.columns(names))
             }
         };
         let id = self.next_cursor.get();
