@@ -2,7 +2,7 @@
 //!
 //! [`BatchBuilder`] fills arrays straight from the rows that engines lend. [`BatchRows`] reads the rows of a record batch as
 //! values for a table. [`field`] and [`column_type`] map the types. [`StreamWriter`] and [`StreamReader`] are the stream
-//! format of Arrow IPC, [`FileWriter`] and [`FileReader`] its file format.
+//! format of Arrow IPC, [`StreamBatches`] reads such streams from clients, [`FileWriter`] and [`FileReader`] its file format.
 //!
 //! ```
 //! use bobak_arrow::{BatchBuilder, RecordBatch};
@@ -23,6 +23,7 @@ mod batch_builder;
 mod batch_rows;
 mod column_reader;
 mod column_values;
+mod stream_batches;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests: a failure names its line")]
 mod tests;
@@ -34,6 +35,7 @@ pub use arrow_ipc::writer::{FileWriter, StreamWriter};
 pub use arrow_schema::{self, SchemaRef};
 pub use batch_builder::{BATCH_BYTES, BATCH_ROWS, BatchBuilder};
 pub use batch_rows::BatchRows;
+pub use stream_batches::StreamBatches;
 pub use types::{arrow_error, column_type, field};
 
 /// The media type of a stream in Arrow IPC.

@@ -14,6 +14,7 @@ use crate::request::parameters::QueryParameters;
 use crate::request::selection::RowSelection;
 use crate::resources::batch;
 use crate::resources::bulk_load::{CommitInterval, LoadOptions};
+pub use crate::resources::import::ImportFormat;
 use crate::resources::import::RowImport;
 use crate::response::compression::ContentCoding;
 use crate::response::etag::Etag;
@@ -73,14 +74,14 @@ pub fn headers(value: &[u8]) {
     let _ = (Etag::of(b"").matches(&headers, &IF_MATCH), ContentCoding::accepted(&headers));
 }
 
-/// Imports a body that arrives in chunks, and returns the report. `table` is the table and whether the
-/// body is CSV; without it, the body is a batch.
+/// Imports a body that arrives in chunks, and returns the report. `table` is the table and the body's
+/// format; without it, the body is a batch.
 ///
 /// # Errors
 /// The one that stopped the import.
 pub fn import(
     engine: Arc<dyn Engine>,
-    table: Option<(&Arc<TableSchema>, bool)>,
+    table: Option<(&Arc<TableSchema>, ImportFormat)>,
     on_error: OnError,
     chunks: Vec<Vec<u8>>,
 ) -> Result<String> {
@@ -91,9 +92,9 @@ pub fn import(
     let options = LoadOptions { on_error, commit, outcomes: true, max_outcomes_length: MAX_RECORD };
     let body = BodyReader::from_chunks(chunks);
     let result = match table {
-        Some((schema, is_csv)) => {
+        Some((schema, format)) => {
             let table = CachedTable::new(Arc::clone(schema));
-            RowImport::new(table, options, is_csv, MAX_RECORD).run(&database, body)
+            RowImport::new(table, options, format, MAX_RECORD).run(&database, body)
         }
         None => {
             let catalog = database.schema.refresh()?;

@@ -325,10 +325,12 @@ fn import(name: &str, table: &CachedTable) -> Value {
         operation(&format!("import_{name}"), "Import any number of rows as a stream", parameters);
     let new = format!("{name}.new");
     let lines = |media, what| json!({"schema": each_line(media, what, &new)});
-    post["requestBody"] = body(json!({
+    let mut content = json!({
         "application/x-ndjson": lines("application/x-ndjson", "One row per line"),
         "text/csv": lines("text/csv", "RFC 4180, with a header"),
-    }));
+    });
+    add_arrow(&mut content);
+    post["requestBody"] = body(content);
     post["responses"]["200"] = response("A report", json_of(reference("bobak.Report")));
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     post

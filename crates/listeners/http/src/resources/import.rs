@@ -1,4 +1,4 @@
-//! Imports any number of rows into one table, as NDJSON or CSV.
+//! Imports any number of rows into one table, as NDJSON, CSV, or a stream in Arrow IPC.
 
 use crate::database::handle::DatabaseHandle;
 use crate::database::table::CachedTable;
@@ -27,16 +27,37 @@ const CSV: &str = "text/csv";
 /// which the CSV reader itself does not detect.
 const SENTINEL: &str = "\u{0}end of the body\u{0}";
 
+/// The format of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// A row of JSON in each line.
+    Ndjson,
+    /// CSV with a header.
+    Csv,
+    /// A stream in Arrow IPC.
+    #[cfg(feature = "arrow")]
+    Arrow,
+}
+
+/// The media types of bodies.
+const FORMATS: &[(&str, ImportFormat)] = &[
+    (NDJSON, ImportFormat::Ndjson),
+    ("application/jsonl", ImportFormat::Ndjson),
+    (CSV, ImportFormat::Csv),
+    #[cfg(feature = "arrow")]
+    (bobak::arrow::STREAM_MEDIA_TYPE, ImportFormat::Arrow),
+];
+
 /// An import into a table.
 pub(crate) struct RowImport {
-    table: Arc<CachedTable>,
-    verb: Verb,
+    pub(super) table: Arc<CachedTable>,
+    pub(super) verb: Verb,
     options: LoadOptions,
-    is_csv: bool,
+    format: ImportFormat,
     /// The text for NULL in CSV.
     null: String,
-    /// The most bytes of a line or record.
-    max_record: usize,
+    /// The most bytes of a line, record or record batch.
+    pub(super) max_record: usize,
 }
 
 /// `POST /tables/{table}/import`
@@ -45,8 +66,10 @@ pub(crate) async fn import(
     name: &str,
 ) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
-    request.check_media_type(&[NDJSON, "application/jsonl", CSV])?;
-    let is_csv = media_type_of(request.headers(), &CONTENT_TYPE).eq_ignore_ascii_case(CSV);
+    request.check_media_type(&FORMATS.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    let media_type = media_type_of(request.headers(), &CONTENT_TYPE);
+    let format = FORMATS.iter().find(|(name, _)| name.eq_ignore_ascii_case(media_type));
+    let format = format.map_or(ImportFormat::Ndjson, |(_, format)| *format);
     let modes = [
         ("insert", Verb::Insert),
         ("ignore", Verb::InsertOrIgnore),
@@ -64,7 +87,7 @@ pub(crate) async fn import(
     let null = request.parameters.take("null").unwrap_or_default();
     request.parameters.finish()?;
     let max_record = request.state.settings.max_body;
-    let import = RowImport { table, verb, options, is_csv, null, max_record };
+    let import = RowImport { table, verb, options, format, null, max_record };
     let database = Arc::clone(&request.database);
     let report = body_reader::consume(request, move |body| import.run(&database, body)).await?;
     Ok(ResponseBuilder::json(StatusCode::OK, report))
@@ -72,17 +95,24 @@ pub(crate) async fn import(
 
 impl RowImport {
     /// An import of new rows, for [`decoders`](crate::decoders).
-    pub fn new(table: CachedTable, options: LoadOptions, is_csv: bool, max_record: usize) -> Self {
+    pub fn new(
+        table: CachedTable,
+        options: LoadOptions,
+        format: ImportFormat,
+        max_record: usize,
+    ) -> Self {
         let (table, null) = (Arc::new(table), String::new());
-        Self { table, verb: Verb::Insert, options, is_csv, null, max_record }
+        Self { table, verb: Verb::Insert, options, format, null, max_record }
     }
 
     /// Imports a body, and returns the report as JSON.
     pub fn run(&self, database: &DatabaseHandle, body: BodyReader) -> Result<String, Problem> {
         let mut load = BulkLoad::new(&*database.engine, self.options);
-        let result = match self.is_csv {
-            true => self.read_csv(&mut load, body),
-            false => self.read_ndjson(&mut load, body),
+        let result = match self.format {
+            ImportFormat::Ndjson => self.read_ndjson(&mut load, body),
+            ImportFormat::Csv => self.read_csv(&mut load, body),
+            #[cfg(feature = "arrow")]
+            ImportFormat::Arrow => self.read_arrow(&mut load, body),
         };
         // An aborted body stops the import, just as an invalid row does.
         result.map_err(|problem| load.stopped_at_row(problem))?;

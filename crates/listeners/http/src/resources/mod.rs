@@ -11,6 +11,8 @@ pub(crate) mod create;
 pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod import;
+#[cfg(feature = "arrow")]
+mod import_arrow;
 pub(crate) mod list;
 pub(crate) mod load_report;
 pub(crate) mod migrations;

@@ -1,11 +1,11 @@
-//! Exports and results of SQL as Arrow streams.
+//! Exports and results of SQL as Arrow streams, and imports of such.
 
 use crate::client::{Reply, TestServer, memory, sqlite};
 use bobak::arrow::arrow_array::cast::AsArray;
 use bobak::arrow::arrow_array::types::{Decimal128Type, Int64Type};
-use bobak::arrow::arrow_array::{Array, RecordBatch};
-use bobak::arrow::arrow_schema::{DataType, Schema, TimeUnit};
-use bobak::arrow::{STREAM_MEDIA_TYPE, StreamReader};
+use bobak::arrow::arrow_array::{Array, ArrayRef, RecordBatch, StringArray, record_batch};
+use bobak::arrow::arrow_schema::{self, DataType, Schema, TimeUnit};
+use bobak::arrow::{STREAM_MEDIA_TYPE, StreamReader, StreamWriter};
 use bobak_http::{Settings, SqlAccess};
 use serde_json::json;
 use std::fmt::Write;
@@ -115,4 +115,95 @@ fn the_document_names_the_media_type() {
     );
     let sql = &document["paths"]["/sql"]["post"]["responses"]["200"]["content"];
     assert!(sql[STREAM_MEDIA_TYPE].is_object());
+    let import = &document["paths"]["/tables/person/import"]["post"]["requestBody"]["content"];
+    assert_eq!(import[STREAM_MEDIA_TYPE]["schema"]["format"], "binary");
+}
+
+const BODY: [(&str, &str); 1] = [("content-type", STREAM_MEDIA_TYPE)];
+
+fn import(server: &TestServer, parameters: &str, stream: &[u8]) -> Reply {
+    server.send_bytes("POST", &format!("/tables/person/import{parameters}"), &BODY, stream)
+}
+
+/// A stream of record batches with one schema.
+fn stream(batches: &[RecordBatch]) -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), batches[0].schema_ref()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn an_export_can_be_imported() {
+    for engine in [sqlite(), memory()] {
+        let from = TestServer::with(Settings::default(), engine);
+        let mut lines = String::new();
+        for number in 0..20_000 {
+            let seen = if number % 2 == 0 { r#","seen":"2024-02-29T12:00:00.5Z""# } else { "" };
+            writeln!(
+                lines,
+                r#"{{"name":"n {number}","balance":"{number}.25","tags":[{number}]{seen}}}"#
+            )
+            .unwrap();
+        }
+        let ndjson = [("content-type", "application/x-ndjson")];
+        from.ask("POST", "/tables/person/import", &ndjson, &lines).ok(200);
+        let exported = from.get("/tables/person/export?format=arrow");
+        for to in [TestServer::with(Settings::default(), sqlite()), TestServer::open()] {
+            let report = import(&to, "", &exported.bytes).ok(200).json();
+            assert_eq!((&report["inserted"], &report["failed"]), (&json!(20_000), &json!(0)));
+            let rows = |server: &TestServer| server.get("/tables/person/export?order=id").text;
+            assert_eq!(rows(&to), rows(&from));
+            // The same rules as for other bodies hold.
+            let again = import(&to, "?mode=ignore", &exported.bytes).ok(200).json();
+            assert_eq!((&again["inserted"], &again["ignored"]), (&json!(0), &json!(20_000)));
+            let replaced = import(&to, "?mode=upsert&commit=0", &exported.bytes).ok(200).json();
+            assert_eq!(replaced["failed"], 0);
+            assert_eq!(rows(&to), rows(&from));
+        }
+    }
+}
+
+#[test]
+fn a_wrong_row_is_named_by_its_number() {
+    let server = TestServer::with(Settings::default(), sqlite());
+    let names = |names: [Option<&str>; 2]| {
+        let balance = record_batch!(("balance", Int32, [1, 2])).unwrap();
+        let names: ArrayRef = Arc::new(StringArray::from(names.to_vec()));
+        let columns = [("name", names, true), ("balance", Arc::clone(balance.column(0)), true)];
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    };
+    let rows = [names([Some("a"), Some("b")]), names([Some("c"), None])];
+    let problem = import(&server, "?commit=2", &stream(&rows));
+    let problem = problem.is(422, "Constraint").json();
+    assert_eq!((&problem["row"], &problem["column"]), (&json!(3), &json!("name")));
+    assert_eq!(problem["committed"], 2);
+    let report = import(&server, "?errors=skip", &stream(&rows)).ok(200).json();
+    assert_eq!((&report["inserted"], &report["failed"]), (&json!(3), &json!(1)));
+    assert_eq!(report["errors"][0]["row"], 3);
+
+    let unknown = record_batch!(("nowhere", Int32, [1])).unwrap();
+    import(&server, "", &stream(&[unknown])).is(400, "Schema");
+    let mismatch = record_batch!(("name", Utf8, ["x"]), ("balance", Float64, [0.5])).unwrap();
+    let problem = import(&server, "", &stream(&[mismatch])).is(422, "Mismatch").json();
+    assert_eq!(problem["column"], "balance");
+}
+
+#[test]
+fn what_is_no_stream_is_one_error() {
+    let mut settings = Settings::default();
+    settings.max_body = 100_000;
+    let server = TestServer::with(settings, sqlite());
+    let rows = |length: usize| record_batch!(("name", Utf8, ["x".repeat(length)])).unwrap();
+    let good = stream(&[rows(10), rows(10)]);
+    import(&server, "", b"").is(400, "Syntax");
+    import(&server, "", b"no stream at all").is(400, "Syntax");
+    for cut in [5, 100, good.len() - 30] {
+        import(&server, "", &good[..cut]).is(400, "Syntax");
+    }
+    let problem = import(&server, "", &stream(&[rows(10), rows(200_000)]));
+    assert_eq!(problem.is(413, "OutOfRange").json()["row"], 1);
+    // A length that the body does not have takes no memory.
+    let huge = [&[0xff; 4][..], &[0xff, 0xff, 0xff, 0x7f], &[0; 100]].concat();
+    import(&server, "", &huge).is(400, "Syntax");
+    assert_eq!(import(&server, "", &good).ok(200).json()["inserted"], 2);
 }

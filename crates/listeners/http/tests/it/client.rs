@@ -75,6 +75,16 @@ impl TestServer {
     }
 
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        self.send_bytes(method, path, headers, body.as_bytes())
+    }
+
+    pub fn send_bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Reply {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base_url));
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in own.chain(headers.iter().copied()) {
@@ -83,7 +93,7 @@ impl TestServer {
         let sent = if body.is_empty() {
             self.agent.run(request.body(()).expect("a request"))
         } else {
-            self.agent.run(request.body(body.to_owned()).expect("a request"))
+            self.agent.run(request.body(body.to_vec()).expect("a request"))
         };
         let mut response = sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
         let body = response.body_mut().with_config().limit(1 << 30).read_to_vec().expect("a body");

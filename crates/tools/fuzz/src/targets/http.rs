@@ -1,8 +1,11 @@
 //! HTTP: rows in JSON, bodies of imports and batches, paths and parameters.
 
 use crate::{Target, sample, seeds};
-use bobak_core::{ColumnSchema, Engine, Error, OnError, SchemaChange, TableSchema, Type};
-use bobak_http::decoders;
+use bobak::arrow::{BatchBuilder, StreamWriter};
+use bobak_core::{
+    ColumnSchema, Engine, Error, OnError, ResultColumn, SchemaChange, TableSchema, Type, Value,
+};
+use bobak_http::decoders::{self, ImportFormat};
 use bobak_memory::Memory;
 use std::sync::Arc;
 
@@ -34,7 +37,7 @@ pub(crate) const JSON: Target = Target {
 /// Bodies of imports, whose report does not depend on how they come.
 pub(crate) const IMPORT: Target = Target {
     name: "http-import",
-    about: "bodies of imports and batches: NDJSON and CSV",
+    about: "bodies of imports and batches: NDJSON, CSV, Arrow",
     longest: 32 << 10,
     factor: 2_000,
     run: |input| {
@@ -62,7 +65,8 @@ pub(crate) const IMPORT: Target = Target {
             ),
         ];
         let seed = |(way, body): (u8, &str)| [&[way, 6], body.as_bytes()].concat();
-        bodies.map(seed).to_vec()
+        let arrow = [8, 9].map(|way| [&[way, 6], &arrow_stream()[..]].concat());
+        bodies.map(seed).into_iter().chain(arrow).collect()
     },
 };
 
@@ -89,6 +93,23 @@ pub(crate) const TARGET: Target = Target {
     },
 };
 
+/// A stream of two record batches.
+fn arrow_stream() -> Vec<u8> {
+    let columns = [("id", Type::I64), ("name", Type::Text), ("n", Type::F64), ("at", Type::Date)];
+    let columns = columns.map(|(name, ty)| ResultColumn::new(name, ty));
+    let mut builder = BatchBuilder::new(&columns, 10);
+    let mut stream: Option<StreamWriter<Vec<u8>>> = None;
+    for id in 1..=2 {
+        let name = Value::from(format!("é {id}"));
+        let row = [Value::Int(id), name, Value::Null, Value::Int(7)];
+        builder.push(&row.as_slice()).expect("the values have the types");
+        let batch = builder.finish().expect("a short batch");
+        let writer = || StreamWriter::try_new(Vec::new(), &batch.schema()).expect("a vector");
+        stream.get_or_insert_with(writer).write(&batch).expect("a vector takes all");
+    }
+    stream.map(|stream| stream.into_inner().expect("a vector takes all")).unwrap_or_default()
+}
+
 fn table() -> Arc<TableSchema> {
     let built = TableSchema::builder("t")
         .column(ColumnSchema::new("id", Type::I64))
@@ -107,8 +128,9 @@ fn import(way: u8, parts: Vec<Vec<u8>>) -> (String, u64) {
     engine.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).expect("the table can be");
     let on_error = if way & 1 == 0 { OnError::Stop } else { OnError::Continue };
     let into = match way & 6 {
-        0 => Some((&table, true)),
-        2 => Some((&table, false)),
+        0 if way & 8 != 0 => Some((&table, ImportFormat::Arrow)),
+        0 => Some((&table, ImportFormat::Csv)),
+        2 => Some((&table, ImportFormat::Ndjson)),
         _ => None,
     };
     let theirs: Arc<dyn Engine> = Arc::clone(&engine) as _;
