@@ -1,6 +1,7 @@
 //! Reads a table of SQLite as records and as Arrow record batches, and measures both.
 //!
-//! `cargo run --release -p bobak --features arrow --example columns -- 1000000`
+//! `cargo run --release -p bobak --features arrow --example columns -- 1000000`. With the feature `remote`, a second argument is
+//! the URL of another database without tables.
 
 use bobak::arrow::BATCH_ROWS;
 use bobak::prelude::*;
@@ -31,7 +32,8 @@ struct Measurement {
 
 fn main() -> Result<(), Error> {
     let rows = std::env::args().nth(1).and_then(|rows| rows.parse().ok()).unwrap_or(20_000);
-    let db = Db::builder().record::<Person>().record::<Measurement>().open("sqlite::memory:")?;
+    let url = std::env::args().nth(2).unwrap_or_else(|| "sqlite::memory:".to_owned());
+    let db = Db::builder().record::<Person>().record::<Measurement>().open(&url)?;
     db.create_missing_tables()?;
     fill(&db, rows)?;
     compare::<Person>(&db, "people")?;
