@@ -159,7 +159,11 @@ fn threads_that_write_and_read_share_two_writing_connections() {
         let (column, comparison) = (1, Comparison::Equal);
         let condition = Some(Condition::Compare { column, comparison, value: name });
         let (mut rows, select) = (0, Select { condition, ..Select::all(&person()) });
-        session.query(&Source::Select(&select), &mut |_| Ok(rows += 1).map(|()| true)).unwrap();
+        let mut count = |_: &dyn Row| {
+            rows += 1;
+            Ok(true)
+        };
+        session.query(&Source::Select(&select), &mut count).unwrap();
         rows
     };
     std::thread::scope(|scope| {
