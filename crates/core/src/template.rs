@@ -73,6 +73,21 @@ impl TemplateParameter {
     }
 }
 
+impl TemplateParameter {
+    /// As [`value`](Self::value), if that is an integer in a slot.
+    #[inline]
+    #[must_use]
+    pub fn integer(&self, slots: &SlotValues<'_>) -> Option<i64> {
+        match self {
+            Self::Slot(slot) => match slots.value(*slot) {
+                Some(Value::Int(integer)) => Some(*integer),
+                _ => None,
+            },
+            Self::Constant(_) => None,
+        }
+    }
+}
+
 /// The values of a template's slots, in the stored form of their columns.
 #[derive(Debug)]
 pub struct SlotValues<'v> {
@@ -86,11 +101,16 @@ impl<'v> SlotValues<'v> {
     #[inline]
     #[must_use]
     pub fn get(&self, slot: usize) -> ValueRef<'v> {
+        self.value(slot).map_or(ValueRef::Null, Value::as_ref)
+    }
+
+    #[inline]
+    fn value(&self, slot: usize) -> Option<&'v Value<'v>> {
         let place = match self.placeholders {
-            Some(slots) => slots.get(slot).map(|slot| slot.placeholder),
-            None => Some(slot),
+            Some(slots) => slots.get(slot)?.placeholder,
+            None => slot,
         };
-        place.and_then(|place| self.values.get(place)).map_or(ValueRef::Null, Value::as_ref)
+        self.values.get(place)
     }
 }
 

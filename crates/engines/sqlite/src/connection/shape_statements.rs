@@ -2,10 +2,11 @@
 
 use super::Connection;
 use crate::error::translate;
-use crate::ffi::StatementId;
+use crate::ffi::{Binder, StatementId, StatementRows};
+use bobak_core::codec::RawValue;
 use bobak_core::{
-    BulkChange, Join, QueryTemplate, Result, Row, Select, SlotValues, TableSchema, TemplateQuery,
-    Value, ValueRef,
+    BulkChange, Join, QueryTemplate, Result, Row, Select, SlotValues, TableSchema,
+    TemplateParameter, TemplateQuery, Value, ValueRef,
 };
 use bobak_sql::{Dialect, Statement, StatementShape};
 
@@ -68,16 +69,21 @@ impl Connection {
         let write = || template_statement(template.query()).map(|(_, values)| values);
         let Some(parameters) = template.parameters(write) else { return Ok(None) };
         let id = self.template_statement(template)?;
-        let values = parameters.iter().map(|parameter| parameter.value(values));
         let table = match template.query() {
             TemplateQuery::Select(select) => Some(&*select.table),
             TemplateQuery::Join(join) => join.tables.first().map(|first| &*first.table),
             TemplateQuery::Update { .. } => {
-                self.db.execute(id, values).map_err(|failure| translate(failure, None))?;
+                self.db
+                    .execute_with(id, |binder| bind_parameters(binder, parameters, values))
+                    .map_err(|failure| translate(failure, None))?;
                 return Ok(Some(self.db.changes()));
             }
         };
-        self.each_row_of(id, values, table, row).map(|()| Some(0))
+        let rows = self
+            .db
+            .rows_with(id, |binder| bind_parameters(binder, parameters, values))
+            .map_err(|failure| translate(failure, table))?;
+        each_row(rows, table, row).map(|()| Some(0))
     }
 
     #[inline]
@@ -112,14 +118,8 @@ impl Connection {
         table: Option<&TableSchema>,
         row: EachRow<'_>,
     ) -> Result<()> {
-        let failed = |failure| translate(failure, table);
-        let mut rows = self.db.rows(id, values).map_err(failed)?;
-        while let Some(found) = rows.next().map_err(failed)? {
-            if !row(&found)? {
-                break;
-            }
-        }
-        Ok(())
+        let rows = self.db.rows(id, values).map_err(|failure| translate(failure, table))?;
+        each_row(rows, table, row)
     }
 
     /// The statement of a shape. If it is not cached, it is prepared from what `write` returns; `None` if `write` returns
@@ -146,6 +146,41 @@ impl Connection {
         }
         Ok(id)
     }
+}
+
+#[inline]
+fn each_row(
+    mut rows: StatementRows<'_>,
+    table: Option<&TableSchema>,
+    row: EachRow<'_>,
+) -> Result<()> {
+    while let Some(found) = rows.next().map_err(|failure| translate(failure, table))? {
+        if !row(&found)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Binds a template's parameters.
+#[inline]
+fn bind_parameters<'v>(
+    binder: &mut Binder<'v>,
+    parameters: &'v [TemplateParameter],
+    values: &SlotValues<'v>,
+) {
+    for parameter in parameters {
+        // Most are integers in slots. Apart from the others they need no tables of jumps.
+        match parameter.integer(values) {
+            Some(integer) => binder.push(RawValue::Int(integer)),
+            None => bind_other(binder, parameter.value(values)),
+        }
+    }
+}
+
+#[inline(never)]
+fn bind_other<'v>(binder: &mut Binder<'v>, value: ValueRef<'v>) {
+    binder.push(value.into());
 }
 
 /// The text of a template's statement and the values of its parameters; `None` if the text depends on values.

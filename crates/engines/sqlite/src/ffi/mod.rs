@@ -63,6 +63,7 @@ mod wal;
 pub use actions::{StatementAction, WriteKind};
 pub(crate) use atomic_box::AtomicBox;
 pub(crate) use backup::{BackupHandle, BackupState};
+pub(crate) use bind::Binder;
 pub(crate) use blob::BlobPlace;
 #[cfg(feature = "encryption")]
 pub(crate) use cipher_vfs::{cipher_vfs, file_uri, lending, plain_vfs};

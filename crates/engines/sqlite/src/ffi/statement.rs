@@ -144,8 +144,17 @@ impl Connection {
         id: StatementId,
         values: impl Iterator<Item = impl Into<RawValue<'v>>>,
     ) -> Result<StatementRows<'a>, Failure> {
-        let (index, raw) =
-            self.bind_all::<false>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
+        self.rows_with(id, |binder| values.for_each(|value| binder.push(value.into())))
+    }
+
+    /// As [`rows`](Self::rows), with the values that `bind` pushes.
+    #[inline]
+    pub(crate) fn rows_with<'a, 'v: 'a>(
+        &'a mut self,
+        id: StatementId,
+        bind: impl FnOnce(&mut Binder<'v>),
+    ) -> Result<StatementRows<'a>, Failure> {
+        let (index, raw) = self.bind_all::<false>(id, bind)?;
         self.set_state(index, StatementState::Lent);
         let (columns, stride) = (0, 0);
         Ok(StatementRows {
