@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 /// A database of SQLite: a file, or memory. Cheap to clone; closed when the last clone is gone.
 ///
-/// On a file one connection writes, behind a gate, and a pool of others reads. With a write-ahead log, typed queries of the
-/// thread that has written last run on the writing connection, whose page cache has what was written; a second connection
-/// takes its place meanwhile, so that no writer waits. In memory, and with
+/// On a file one connection writes, behind a gate, and a pool of others reads. With a write-ahead log, typed queries of a
+/// thread that alone has written of late run on the writing connection, whose page cache has what was written; a second
+/// connection takes its place meanwhile, so that no writer waits. In memory, and with
 /// [`LockingMode::Exclusive`](crate::LockingMode::Exclusive), there is one connection for all.
 ///
 /// ```

@@ -34,6 +34,9 @@ pub(crate) struct WriterLock {
     pub(super) last: AtomicU64,
     /// The number of the thread that reads on the other connection; 0 if none does.
     pub(super) reader: AtomicU64,
+    /// The number of the thread that returned it last, and how often it has done so without another thread in between.
+    writer: AtomicU64,
+    pub(super) repeats: AtomicUsize,
     waiting: AtomicUsize,
     starving: AtomicUsize,
     lock: Mutex<()>,
@@ -92,6 +95,8 @@ impl WriterLock {
             owner: AtomicU64::new(0),
             last: AtomicU64::new(0),
             reader: AtomicU64::new(0),
+            writer: AtomicU64::new(0),
+            repeats: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
             lock: Mutex::new(()),
@@ -185,7 +190,12 @@ impl WriterLock {
 
     #[inline]
     fn give_back(&self, connection: Box<Connection>) {
-        self.last.store(self.owner.load(Ordering::Relaxed), Ordering::Relaxed);
+        let owner = self.owner.load(Ordering::Relaxed);
+        let is_same = self.writer.load(Ordering::Relaxed) == owner;
+        let repeats = if is_same { self.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
+        self.repeats.store(repeats, Ordering::Relaxed);
+        self.writer.store(owner, Ordering::Relaxed);
+        self.last.store(owner, Ordering::Relaxed);
         self.owner.store(0, Ordering::Relaxed);
         self.put(connection);
     }

@@ -8,6 +8,10 @@ use crate::connection::{Connection, is_query};
 use bobak_core::Result;
 use std::sync::atomic::Ordering;
 
+/// A thread reads on the writing connection after so many writes without one of another thread: if several threads write, the
+/// two connections would take turns, and each would read the pages of the other's commits again.
+const REPEATS: usize = 3;
+
 /// The one of two connections that can write that is not in the writer's lock.
 #[derive(Debug, Default)]
 pub(super) enum SecondWriter {
@@ -77,7 +81,8 @@ impl WriterLock {
         open: impl FnOnce() -> Result<Box<Connection>>,
     ) -> Option<PooledConnection<'_>> {
         let me = thread_number();
-        if self.last.load(Ordering::Relaxed) != me {
+        let repeats = self.repeats.load(Ordering::Relaxed);
+        if self.last.load(Ordering::Relaxed) != me || repeats < REPEATS {
             return None;
         }
         // The second connection is only opened and exchanged by the thread that has the first: nobody changes the schema.

@@ -19,8 +19,13 @@ fn opened(disk: &Disk) -> Sqlite {
     engine
 }
 
+/// Adds a row, in several writes: after them the thread reads on the writing connection.
 fn add(engine: &Sqlite) {
-    insert(&*engine.session().unwrap(), &person(), &values(0, "a", None));
+    let session = engine.session().unwrap();
+    insert(&*session, &person(), &values(0, "a", None));
+    for _ in 0..3 {
+        session.execute("DELETE FROM person WHERE id < 0", &[]).unwrap();
+    }
 }
 
 /// Reads all rows by a typed query, calls `during` at the first one, and returns their number.
