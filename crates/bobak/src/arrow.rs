@@ -26,8 +26,9 @@
 //! ```
 //!
 //! [`Table::for_each_record_batch`] is the fastest way to read columns, [`Table::record_batches`] an iterator,
-//! [`Db::for_each_record_batch`] is for joins and selections, [`Db::for_each_sql_record_batch`] for SQL, and [`Batch::insert_record_batch`](crate::Batch::insert_record_batch)
-//! inserts. Every way to read yields at least one batch: that of an empty result has no rows, and tells the columns.
+//! [`Db::for_each_record_batch`] is for joins and selections, [`Db::for_each_sql_record_batch`] for SQL, and
+//! [`Batch::insert_record_batch`](crate::Batch::insert_record_batch) inserts. Every way to read yields at least one batch:
+//! that of an empty result has the columns and no rows.
 
 pub use bobak_arrow::*;
 
@@ -245,28 +246,61 @@ impl Iterator for RecordBatches<'_> {
     }
 }
 
+/// Passes record batches on as they are filled.
+struct BatchOutput<'a, E> {
+    each: E,
+    /// The table that errors name.
+    access: Option<&'a TableAccess<'a>>,
+    begun: bool,
+    wanted: bool,
+}
+
+impl<'a, E: FnMut(RecordBatch) -> Result<bool>> BatchOutput<'a, E> {
+    const fn new(each: E, access: Option<&'a TableAccess<'a>>) -> Self {
+        Self { each, access, begun: false, wanted: true }
+    }
+
+    /// Appends a row; returns whether more are wanted.
+    #[inline]
+    fn push(&mut self, builder: &mut BatchBuilder, row: &dyn Row) -> Result<bool> {
+        builder.push(row)?;
+        if builder.is_full() {
+            self.pass_on(builder)?;
+        }
+        Ok(self.wanted)
+    }
+
+    /// Passes the last rows on, and a batch without rows if there were none.
+    fn end(mut self, mut builder: BatchBuilder) -> Result<()> {
+        if self.wanted && (builder.rows() > 0 || !self.begun) {
+            self.pass_on(&mut builder)?;
+        }
+        Ok(())
+    }
+
+    fn pass_on(&mut self, builder: &mut BatchBuilder) -> Result<()> {
+        self.begun = true;
+        let batch = builder.finish().map_err(|error| match self.access {
+            Some(access) => access.in_table(error),
+            None => error,
+        })?;
+        self.wanted = (self.each)(batch)?;
+        Ok(())
+    }
+}
+
 #[track_caller]
 fn for_each_batch<T>(
     access: &TableAccess<'_>,
     query: &Query<T>,
     rows: usize,
-    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+    each: impl FnMut(RecordBatch) -> Result<bool>,
 ) -> Result<()> {
     let select = access.select_all(query)?;
     let mut builder = BatchBuilder::for_table(&access.schema, rows);
-    let (mut begun, mut wanted) = (false, true);
-    access.scan(&select, |row| {
-        builder.push(row)?;
-        if builder.is_full() {
-            begun = true;
-            wanted = each(builder.finish().map_err(|error| access.in_table(error))?)?;
-        }
-        Ok(wanted)
-    })?;
-    if wanted && (builder.rows() > 0 || !begun) {
-        each(builder.finish().map_err(|error| access.in_table(error))?)?;
-    }
-    Ok(())
+    let mut output = BatchOutput::new(each, Some(access));
+    access.scan(&select, |row| output.push(&mut builder, row))?;
+    output.end(builder)
 }
 
 #[track_caller]
@@ -274,24 +308,14 @@ fn for_each_batch_of_join<L, R>(
     source: &SessionSource<'_>,
     query: &JoinQuery<L, R>,
     rows: usize,
-    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+    each: impl FnMut(RecordBatch) -> Result<bool>,
 ) -> Result<()> {
     let _at = CallSite::enter();
     let join = query.to_join()?;
     let mut builder = BatchBuilder::new(&columns_of(&join), rows);
-    let (mut begun, mut wanted) = (false, true);
-    join::run(source, &join, &mut |row| {
-        builder.push(row)?;
-        if builder.is_full() {
-            begun = true;
-            wanted = each(builder.finish()?)?;
-        }
-        Ok(wanted)
-    })?;
-    if wanted && (builder.rows() > 0 || !begun) {
-        each(builder.finish()?)?;
-    }
-    Ok(())
+    let mut output = BatchOutput::new(each, None);
+    join::run(source, &join, &mut |row| output.push(&mut builder, row))?;
+    output.end(builder)
 }
 
 /// The columns of a join's rows: see [`Db::for_each_record_batch`].
@@ -318,26 +342,16 @@ fn for_each_batch_of_text(
     text: &str,
     parameters: impl Parameters,
     rows: usize,
-    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+    each: impl FnMut(RecordBatch) -> Result<bool>,
 ) -> Result<()> {
     let _at = CallSite::enter();
     let parameters = parameters.into_parameters()?;
-    let (mut builder, mut begun, mut wanted) = (None, false, true);
+    let (mut builder, mut output) = (None, BatchOutput::new(each, None));
     let mut row = |row: &dyn Row| {
-        let builder = builder
-            .get_or_insert_with(|| BatchBuilder::new(&bobak_core::ResultColumn::of_row(row), rows));
-        builder.push(row)?;
-        if builder.is_full() {
-            begun = true;
-            wanted = each(builder.finish()?)?;
-        }
-        Ok(wanted)
+        let made = || BatchBuilder::new(&ResultColumn::of_row(row), rows);
+        output.push(builder.get_or_insert_with(made), row)
     };
     let mut columns = Vec::new();
     runner.query_text(text, &parameters, &mut row, Some(&mut columns))?;
-    let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(&columns, rows));
-    if wanted && (builder.rows() > 0 || !begun) {
-        each(builder.finish()?)?;
-    }
-    Ok(())
+    output.end(builder.unwrap_or_else(|| BatchBuilder::new(&columns, rows)))
 }

@@ -34,12 +34,8 @@ pub(crate) fn explain_on_engine(
 /// The engine that keeps all tables of a join, if it can run joins.
 fn keeping_all(source: &SessionSource<'_>, join: &Join) -> Result<Option<usize>> {
     let engines = source.engines();
-    let (mut keeping, mut keeps_all) = (None, true);
-    join.for_each_table(&mut |table| {
-        let engine = engines.engine_with(table, source.engine_index());
-        keeps_all &= *keeping.get_or_insert(engine) == engine;
-    });
-    match keeping.filter(|_| keeps_all) {
+    let tables = |each: &mut dyn FnMut(&_)| join.for_each_table(&mut |table| each(table));
+    match engines.engine_with_all(source.engine_index(), tables) {
         Some(engine) if engines.engine(engine)?.capabilities().subqueries => Ok(Some(engine)),
         _ => Ok(None),
     }

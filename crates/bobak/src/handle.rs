@@ -45,6 +45,23 @@ pub(crate) trait EngineSet: Send + Sync {
     -> Result<()>;
 }
 
+impl dyn EngineSet + '_ {
+    /// The index of the engine that keeps all tables that `tables` passes on, those of no record type at `otherwise`; `None` if
+    /// several do, or there is no table.
+    pub(crate) fn engine_with_all(
+        &self,
+        otherwise: usize,
+        tables: impl FnOnce(&mut dyn FnMut(&Arc<TableSchema>)),
+    ) -> Option<usize> {
+        let (mut keeping, mut keeps_all) = (None, true);
+        tables(&mut |table| {
+            let engine = self.engine_with(table, otherwise);
+            keeps_all &= *keeping.get_or_insert(engine) == engine;
+        });
+        keeping.filter(|_| keeps_all)
+    }
+}
+
 /// An engine of a database.
 #[derive(Clone)]
 pub(crate) struct EngineHandle {

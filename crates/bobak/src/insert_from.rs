@@ -79,10 +79,9 @@ impl<T: Record> Table<'_, T> {
 
 /// Whether the engine of a source keeps all tables of a query.
 fn is_kept_with(join: &Join, source: &SessionSource<'_>) -> bool {
-    let (engines, engine) = (source.engines(), source.engine_index());
-    let mut together = true;
-    join.for_each_table(&mut |table| together &= engines.engine_with(table, engine) == engine);
-    together
+    let engine = source.engine_index();
+    let tables = |each: &mut dyn FnMut(&_)| join.for_each_table(&mut |table| each(table));
+    source.engines().engine_with_all(engine, tables) == Some(engine)
 }
 
 fn read(source: &SessionSource<'_>, join: &Join) -> Result<RowBuffer> {

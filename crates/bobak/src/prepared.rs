@@ -11,7 +11,8 @@ use crate::transaction::Transaction;
 use bobak_core::statements::CallSite;
 use bobak_core::{
     Assignment, Condition, Expr, Field, Filter, JoinQuery, Placeholders, Query, QueryTemplate,
-    Record, Result, Row, Select, SlotValues, TemplateQuery, Value, with_placeholder_values,
+    Record, Result, Row, Select, SlotValues, TableSchema, TemplateQuery, Value,
+    with_placeholder_values,
 };
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -149,20 +150,22 @@ impl<'a> Queryable<'a> {
         values: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<Option<u64>> {
-        let (engines, mut engine): (&dyn EngineSet, _) = match &self.0 {
-            Runner::Db(db) => (&**db.catalog(), None),
-            Runner::Transaction(source) => (source.engines(), Some(source.engine_index())),
-        };
-        for table in template.tables() {
-            let keeper = engines.engine_with(table, engine.unwrap_or(0));
-            if *engine.get_or_insert(keeper) != keeper {
-                return Ok(None);
-            }
-        }
+        let tables =
+            |each: &mut dyn FnMut(&Arc<TableSchema>)| template.tables().iter().for_each(each);
         match &self.0 {
-            Runner::Transaction(source) => source.run_template(template, values, row),
-            Runner::Db(_) => {
-                let engine = engines.engine(engine.unwrap_or(0))?;
+            Runner::Transaction(source) => {
+                let engine = source.engine_index();
+                match source.engines().engine_with_all(engine, tables) {
+                    Some(keeping) if keeping == engine => {
+                        source.run_template(template, values, row)
+                    }
+                    _ => Ok(None),
+                }
+            }
+            Runner::Db(db) => {
+                let engines: &dyn EngineSet = &**db.catalog();
+                let Some(engine) = engines.engine_with_all(0, tables) else { return Ok(None) };
+                let engine = engines.engine(engine)?;
                 let run = |values: &SlotValues<'_>| engine.run_template(template, values, row);
                 template.with_slot_values(values, run).unwrap_or(Ok(None))
             }

@@ -71,9 +71,7 @@ impl TemplateParameter {
             Self::Slot(slot) => slots.get(*slot),
         }
     }
-}
 
-impl TemplateParameter {
     /// As [`value`](Self::value), if that is an integer in a slot.
     #[inline]
     #[must_use]

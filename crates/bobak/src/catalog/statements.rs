@@ -3,6 +3,8 @@
 use super::Catalog;
 use crate::handle::LendSession;
 use crate::router::StatementRoute;
+#[cfg(feature = "sqlite")]
+use crate::router::with_columns;
 use crate::sql::RunText;
 #[cfg(feature = "sqlite")]
 use bobak_core::MonitoredEngine;
@@ -57,21 +59,17 @@ impl Catalog {
         match self.router.find_in(self.base_engines(), engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
             route @ StatementRoute::Federation => {
-                let mut is_empty = true;
-                let mut note = |found: &dyn Row| {
-                    is_empty = false;
-                    row(found)
+                let run = |row: &mut dyn FnMut(&dyn Row) -> Result<bool>| {
+                    session.with(|session| {
+                        let federation = self.router.federation(self.base_engines())?;
+                        let statement = (text, parameters);
+                        federation.run_in(self.engine_name(engine), session, statement, row)
+                    })?;
+                    Ok(())
                 };
-                let statement = (text, parameters);
-                session.with(|session| {
-                    let federation = self.router.federation(self.base_engines())?;
-                    federation.run_in(self.engine_name(engine), session, statement, &mut note)
-                })?;
-                if let Some(columns) = columns.filter(|_| is_empty) {
-                    let alone = self.engine_for(&route)?;
-                    *columns = route.columns(&*alone.session()?, text, parameters)?;
-                }
-                Ok(())
+                with_columns(row, columns, run, || {
+                    route.columns(&*self.engine_for(&route)?.session()?, text, parameters)
+                })
             }
             route => session.with(|session| route.query(session, (text, parameters), row, columns)),
         }

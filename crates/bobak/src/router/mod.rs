@@ -58,6 +58,25 @@ pub(crate) enum StatementRoute {
     Federation,
 }
 
+/// Runs a statement; if it has no rows, sets `columns` to what `describe` returns.
+pub(crate) fn with_columns(
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    columns: Option<&mut Vec<ResultColumn>>,
+    run: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()>,
+    describe: impl FnOnce() -> Result<Vec<ResultColumn>>,
+) -> Result<()> {
+    let Some(columns) = columns else { return run(row) };
+    let mut is_empty = true;
+    run(&mut |found| {
+        is_empty = false;
+        row(found)
+    })?;
+    if is_empty {
+        *columns = describe()?;
+    }
+    Ok(())
+}
+
 impl StatementRoute {
     /// Runs a query of this route in a session of its engine. If it has no rows, `columns` are set as far as they are known.
     pub(crate) fn query(
@@ -67,16 +86,10 @@ impl StatementRoute {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
         columns: Option<&mut Vec<ResultColumn>>,
     ) -> Result<()> {
-        let Some(columns) = columns else { return self.run(session, text, parameters, row) };
-        let mut is_empty = true;
-        self.run(session, text, parameters, &mut |found| {
-            is_empty = false;
-            row(found)
-        })?;
-        if is_empty {
-            *columns = self.columns(session, text, parameters)?;
-        }
-        Ok(())
+        let run = |row: &mut dyn FnMut(&dyn Row) -> Result<bool>| {
+            self.run(session, text, parameters, row)
+        };
+        with_columns(row, columns, run, || self.columns(session, text, parameters))
     }
 
     fn run(

@@ -56,29 +56,36 @@ fn run(
     prepared: &PreparedStatement,
     parameters: &[Value<'_>],
 ) -> Result<u64> {
+    run_with(state, connection, |connection| {
+        let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
+        // Assigned values must fit. Here they cannot be told from compared values.
+        connection
+            .bind(prepared, "", Outside::Rejected, value)
+            .map_err(|e| without_row(e, None))?;
+        connection.execute("", 0);
+        Ok(())
+    })
+}
+
+/// Runs the statement that `ask` appends, and returns the number of rows that it changed.
+///
+/// # Errors
+/// Those of the server and the connection, and of `ask`.
+pub(crate) fn run_with(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    ask: impl FnOnce(&mut Connection) -> Result<()>,
+) -> Result<u64> {
     let mut changed = 0;
-    state.operation(
-        connection,
-        true,
-        |connection| {
-            let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
-            // Assigned values must fit. Here they cannot be told from compared values.
-            connection
-                .bind(prepared, "", Outside::Rejected, value)
-                .map_err(|e| without_row(e, None))?;
-            connection.execute("", 0);
-            Ok(())
-        },
-        |message| {
-            if let Message::Done(tag) = message
-                && !is_utility(tag)
-                && !tag.starts_with(b"SELECT")
-            {
-                changed = rows_of_tag(tag);
-            }
-            Ok(())
-        },
-    )?;
+    state.operation(connection, true, ask, |message| {
+        if let Message::Done(tag) = message
+            && !is_utility(tag)
+            && !tag.starts_with(b"SELECT")
+        {
+            changed = rows_of_tag(tag);
+        }
+        Ok(())
+    })?;
     Ok(changed)
 }
 

@@ -3,10 +3,9 @@
 use super::PgSession;
 use crate::connection::{Connection, PreparedStatement};
 use crate::error::{locate, without_row};
-use crate::protocol::message::{Message, rows_of_tag};
 use crate::protocol::value::Outside;
-use crate::session::outcome::is_utility;
 use crate::session::query::{self, PreparedSource};
+use crate::session::sql_text;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::engine::fallback;
@@ -102,36 +101,24 @@ impl StreamedValue<'_> {
         prepared: &PreparedStatement,
         parameters: &[Value<'_>],
     ) -> Result<bool> {
-        let (mut changed, mut read) = (0, Ok(()));
-        let ran = state.operation(
-            connection,
-            true,
-            |connection| {
-                let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
-                let gap = Some((0, self.length));
-                let rest = connection
-                    .bind_around(prepared, "", Outside::Rejected, value, gap)
-                    .map_err(|error| without_row(error, None))?;
-                // If the source panics, the message has no end.
-                connection.is_broken = true;
-                read = self.send(connection)?;
-                connection.is_broken = false;
-                connection.out.extend(rest);
-                if read.is_ok() {
-                    connection.execute("", 0);
-                }
-                Ok(())
-            },
-            |message| {
-                if let Message::Done(tag) = message
-                    && !is_utility(tag)
-                {
-                    changed = rows_of_tag(tag);
-                }
-                Ok(())
-            },
-        );
-        read.and(ran).map(|()| changed > 0)
+        let mut read = Ok(());
+        let changed = sql_text::run_with(state, connection, |connection| {
+            let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
+            let gap = Some((0, self.length));
+            let rest = connection
+                .bind_around(prepared, "", Outside::Rejected, value, gap)
+                .map_err(|error| without_row(error, None))?;
+            // If the source panics, the message has no end.
+            connection.is_broken = true;
+            read = self.send(connection)?;
+            connection.is_broken = false;
+            connection.out.extend(rest);
+            if read.is_ok() {
+                connection.execute("", 0);
+            }
+            Ok(())
+        });
+        read.and(changed).map(|rows| rows > 0)
     }
 
     /// Sends the value, after what is in the buffer. If it can't be read, zeros are sent, so that the message is whole, and

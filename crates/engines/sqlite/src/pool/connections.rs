@@ -34,9 +34,10 @@ pub(crate) struct WriterLock {
     pub(super) last: AtomicU64,
     /// The number of the thread that reads on the other connection; 0 if none does.
     pub(super) reader: AtomicU64,
-    /// The number of the thread that returned it last, and how often it has done so without another thread in between.
-    writer: AtomicU64,
+    /// How often that thread has returned it without another thread in between.
     pub(super) repeats: AtomicUsize,
+    /// Whether threads may read on it. Only then are the threads that write noted.
+    reads: bool,
     waiting: AtomicUsize,
     starving: AtomicUsize,
     lock: Mutex<()>,
@@ -88,15 +89,17 @@ pub(super) enum Home<'e> {
 }
 
 impl WriterLock {
-    pub(crate) fn new(connection: Box<Connection>, timeout: Duration) -> Self {
+    /// The lock; `reads` allows threads to read on the connection.
+    pub(crate) fn new(connection: Box<Connection>, timeout: Duration, reads: bool) -> Self {
+        let second = if reads { SecondWriter::Unopened } else { SecondWriter::Disabled };
         Self {
-            second: Mutex::default(),
+            second: Mutex::new(second),
             connection: AtomicBox::new(connection),
             owner: AtomicU64::new(0),
             last: AtomicU64::new(0),
             reader: AtomicU64::new(0),
-            writer: AtomicU64::new(0),
             repeats: AtomicUsize::new(0),
+            reads,
             waiting: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
             lock: Mutex::new(()),
@@ -190,12 +193,9 @@ impl WriterLock {
 
     #[inline]
     fn give_back(&self, connection: Box<Connection>) {
-        let owner = self.owner.load(Ordering::Relaxed);
-        let is_same = self.writer.load(Ordering::Relaxed) == owner;
-        let repeats = if is_same { self.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
-        self.repeats.store(repeats, Ordering::Relaxed);
-        self.writer.store(owner, Ordering::Relaxed);
-        self.last.store(owner, Ordering::Relaxed);
+        if self.reads {
+            self.note_writer(self.owner.load(Ordering::Relaxed));
+        }
         self.owner.store(0, Ordering::Relaxed);
         self.put(connection);
     }

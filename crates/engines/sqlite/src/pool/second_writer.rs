@@ -1,7 +1,7 @@
 //! Reads on the writing connection.
 //! | SQLite empties a connection's page cache when another connection has committed. A program that writes often reads
-//! what it has written, in the same thread, and the writing connection has these pages. So the thread that has written
-//! last reads on that connection. Meanwhile a second one is in the writer's lock, so that no writer waits for a reader.
+//! what it has written, in the same thread, and the writing connection has these pages. So a thread that alone has written
+//! of late reads on that connection. Meanwhile a second one is in the writer's lock, so that no writer waits for a reader.
 
 use super::connections::{Home, PooledConnection, WriterLock, lock, thread_number};
 use crate::connection::{Connection, is_query};
@@ -50,9 +50,16 @@ impl PooledConnection<'_> {
 }
 
 impl WriterLock {
-    /// Lets threads read on the writing connection.
-    pub(crate) fn enable_reads(&self) {
-        *lock(&self.second) = SecondWriter::Unopened;
+    /// Notes the thread that returns the writing connection.
+    #[inline]
+    pub(super) fn note_writer(&self, thread: u64) {
+        let before = match self.last.load(Ordering::Relaxed) {
+            0 => self.reader.load(Ordering::Relaxed),
+            last => last,
+        };
+        let repeats = self.repeats.load(Ordering::Relaxed);
+        self.repeats.store(if before == thread { repeats + 1 } else { 0 }, Ordering::Relaxed);
+        self.last.store(thread, Ordering::Relaxed);
     }
 
     /// Called by the thread that has the writing connection, before its SQL text changes the connection itself: no other
@@ -73,8 +80,8 @@ impl WriterLock {
         };
     }
 
-    /// Returns the writing connection, to read on it, if this thread was the last one to write. `open` opens the second one, which
-    /// takes its place.
+    /// Returns the writing connection, to read on it, if this thread alone has written of late. `open` opens the second one,
+    /// which takes its place.
     #[inline]
     pub(crate) fn acquire_to_read(
         &self,

@@ -45,10 +45,8 @@ impl Database {
             connection.db.set_wal_hook(&log);
         }
         let file = settings.path.as_deref().and_then(FileId::of);
-        let writer = WriterLock::new(connection, settings.busy_timeout);
-        if logged && !settings.is_single() && !settings.is_read_only() {
-            writer.enable_reads();
-        }
+        let reads = logged && !settings.is_single() && !settings.is_read_only();
+        let writer = WriterLock::new(connection, settings.busy_timeout, reads);
         Ok(Self {
             file,
             vectors: settings
@@ -72,7 +70,7 @@ impl Database {
         Ok(pooled)
     }
 
-    /// A connection for typed queries: the writing one, if this thread was the last one to write and nobody writes now.
+    /// A connection for typed queries: the writing one, if this thread alone has written of late and nobody writes now.
     #[inline(always)]
     pub(crate) fn reading_typed(&self) -> Result<PooledConnection<'_>> {
         match &self.readers {
@@ -88,8 +86,12 @@ impl Database {
     fn reading_among<'e>(&'e self, readers: &'e Pool) -> Result<PooledConnection<'e>> {
         match self.writer.acquire_to_read(|| self.new_writer()) {
             Some(pooled) => Ok(pooled),
-            None => readers.acquire(self.writer.is_read_by_this_thread()),
+            None => self.reader(readers),
         }
+    }
+
+    fn reader<'e>(&'e self, readers: &'e Pool) -> Result<PooledConnection<'e>> {
+        readers.acquire(self.writer.is_read_by_this_thread())
     }
 
     #[cold]
@@ -178,7 +180,7 @@ impl Database {
     #[inline]
     pub(crate) fn reading(&self) -> Result<PooledConnection<'_>> {
         match &self.readers {
-            Some(readers) => readers.acquire(self.writer.is_read_by_this_thread()),
+            Some(readers) => self.reader(readers),
             None => self.writer.acquire(),
         }
     }
@@ -186,7 +188,7 @@ impl Database {
     /// A connection for reading, if one is available without waiting.
     pub(crate) fn try_read(&self) -> Option<PooledConnection<'_>> {
         match &self.readers {
-            Some(readers) => readers.acquire(self.writer.is_read_by_this_thread()).ok(),
+            Some(readers) => self.reader(readers).ok(),
             None => self.writer.try_acquire(),
         }
     }

@@ -1,4 +1,4 @@
-//! The thread that has written last reads on the writing connection, and nobody waits for it.
+//! A thread that alone has written of late reads on the writing connection, and nobody waits for it.
 
 use crate::support::*;
 use bobak_core::{
