@@ -4,7 +4,7 @@
 //! declared, and tables of other programs work, too.
 
 use crate::wire::{Cell, FieldDescription, ReceivedRows, SentValue, sql_type};
-use bobak_core::{Error, ErrorKind, Result, Type, ValueRef};
+use bobak_core::{Currency, Error, ErrorKind, Result, Type, ValueRef};
 use bobak_engine_common::{ServerRow, ServerValue, calendar};
 
 pub(crate) use bobak_engine_common::is_text;
@@ -74,7 +74,9 @@ fn encode_integer(ty: Type, to: &FieldDescription, integer: i64) -> Result<SentV
             0 | 1 => Ok(SentValue::Bool(integer == 1)),
             _ => Err(out_of_range(format!("{integer} is no truth value"))),
         },
-        sql_type::SHORT | sql_type::LONG | sql_type::INT64 => integer_for(ty, to, integer),
+        sql_type::SHORT | sql_type::LONG | sql_type::INT64 | sql_type::INT128 => {
+            integer_for(ty, to, integer)
+        }
         sql_type::DATE => day(integer).map(SentValue::Date),
         sql_type::TIME | sql_type::TIMESTAMP => moment(to.ty, integer),
         _ => Err(Error::mismatch(ty.name(), ValueRef::Int(integer))),
@@ -154,6 +156,12 @@ pub(crate) fn result_type(column: &FieldDescription) -> Type {
             1..=MONEY => Type::Currency,
             _ => Type::Decimal,
         },
+        sql_type::INT128 => match (column.subtype, -column.scale) {
+            // Not declared with a precision: a sum of integers.
+            (0, 0) => Type::I64,
+            (_, 1..=MONEY) => Type::Currency,
+            _ => Type::Decimal,
+        },
         sql_type::FLOAT | sql_type::DOUBLE => Type::F64,
         sql_type::BOOLEAN => Type::Bool,
         sql_type::DATE => Type::Date,
@@ -204,7 +212,7 @@ fn show(
         Cell::Null => ServerValue::Null,
         Cell::Int(integer) => number(view, integer, -from.scale, ty)?,
         Cell::Double(float) if ty == Type::Currency => {
-            ServerValue::Int(bobak_core::Currency::from_f64(float)?.scaled())
+            ServerValue::Int(Currency::from_f64(float)?.scaled())
         }
         Cell::Double(float) => ServerValue::Float(float),
         Cell::Bool(truth) => ServerValue::Int(i64::from(truth)),
@@ -214,7 +222,13 @@ fn show(
             ServerValue::Int((i64::from(days) - EPOCH) * DAY + parts * 100)
         }
         Cell::Bytes(start, end) => {
-            text_or_bytes(view, rows.bytes.get(start..end).unwrap_or_default(), ty)?
+            let bytes = rows.bytes.get(start..end).unwrap_or_default();
+            match ty {
+                Type::I64 | Type::Currency if from.ty == sql_type::INT128 => {
+                    large_number(bytes, ty)?
+                }
+                _ => text_or_bytes(view, bytes, ty)?,
+            }
         }
         Cell::Blob(_) => text_or_bytes(view, blobs.next(), ty)?,
     })
@@ -235,6 +249,17 @@ fn number(view: &mut ServerRow, integer: i64, decimals: i32, ty: Type) -> Result
         }
         _ => Ok(view.number_text(integer.into(), usize::try_from(decimals).unwrap_or(0))),
     }
+}
+
+/// An integer or an amount of the digits of a number with 128 bits.
+fn large_number(digits: &[u8], ty: Type) -> Result<ServerValue> {
+    let text = String::from_utf8_lossy(digits);
+    let integer = match ty {
+        Type::Currency => text.parse().map(Currency::scaled).ok(),
+        _ => text.parse().ok(),
+    };
+    let too_large = || out_of_range(format!("{text} is beyond the type {}", ty.name()));
+    integer.map(ServerValue::Int).ok_or_else(too_large)
 }
 
 /// Bytes, or the text that they are.

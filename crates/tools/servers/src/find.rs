@@ -82,8 +82,39 @@ pub(crate) fn firebird(program: &str) -> Result<PathBuf> {
         .ok_or_else(|| missing_firebird(&format!("`{program}`")))
 }
 
+/// Names a folder with the engine of another version of Firebird, for the program of the one that is installed.
+pub(crate) const FIREBIRD_ENGINE: &str = "BOBAK_TEST_FIREBIRD_ENGINE";
+
+/// The engine of a Firebird server.
+#[derive(Clone, Debug)]
+pub(crate) struct FirebirdEngine {
+    /// Its plugins and messages, and of an engine that is not installed, its libraries.
+    pub folder: PathBuf,
+    /// The name of its library without `lib`, such as `Engine12`.
+    pub provider: String,
+    /// The script that makes its security database, if it needs one.
+    pub security: Option<PathBuf>,
+}
+
+impl FirebirdEngine {
+    /// The one that `BOBAK_TEST_FIREBIRD_ENGINE` names, or the one that is installed.
+    pub(crate) fn find() -> Result<Self> {
+        let (folder, security) = match env::var_os(FIREBIRD_ENGINE) {
+            Some(folder) => (PathBuf::from(folder), None),
+            None => (installed_firebird()?, Some(firebird_security()?)),
+        };
+        let files = fs::read_dir(folder.join("plugins")).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok());
+        let provider = names
+            .filter_map(|name| Some(name.strip_prefix("lib")?.strip_suffix(".so")?.to_owned()))
+            .find(|name| name.starts_with("Engine"))
+            .ok_or_else(|| Error::new(format!("{} has no engine", folder.display())))?;
+        Ok(Self { folder, provider, security })
+    }
+}
+
 /// The folder of Firebird's plugins and messages.
-pub(crate) fn firebird_root() -> Result<PathBuf> {
+fn installed_firebird() -> Result<PathBuf> {
     let libraries = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let folders = libraries.map(|entry| entry.path().join("firebird/3.0"));
     folders
@@ -93,7 +124,7 @@ pub(crate) fn firebird_root() -> Result<PathBuf> {
 }
 
 /// The script that makes Firebird's security database.
-pub(crate) fn firebird_security() -> Result<PathBuf> {
+fn firebird_security() -> Result<PathBuf> {
     Some(PathBuf::from("/usr/share/firebird/3.0/security.sql"))
         .filter(|file| file.is_file())
         .ok_or_else(|| missing_firebird("`security.sql`"))

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::account::Account;
+use crate::find::FirebirdEngine;
 use crate::options::percent;
 use crate::server::{Plan, Server, prepare};
 use crate::{Error, Options, Result, find, folder, template};
@@ -20,6 +21,9 @@ use crate::{Error, Options, Result, find, folder, template};
 /// Its folder is a Firebird root of its own, with its own configuration and security database: nothing is read from or written
 /// to `/etc/firebird` and `/var/lib/firebird`. It opens databases in its folder only, and `bobak` may create them. `bobak` has
 /// the password `bobak` unless the options name another, because Firebird has no users without one. It has no Unix socket.
+///
+/// If `BOBAK_TEST_FIREBIRD_ENGINE` names a folder with another version's `libfbclient.so.2` and `plugins`, such as the one that the
+/// package firebird-embedded for Python has, the installed server serves databases by that version's engine.
 #[derive(Debug)]
 pub struct Firebird {
     server: Server,
@@ -27,11 +31,11 @@ pub struct Firebird {
     forced_writes: &'static str,
 }
 
-/// The parts of the installed Firebird that a root links to.
-const PARTS: [&str; 4] = ["plugins", "intl", "firebird.msg", "plugins.conf"];
+/// The parts of an engine that a root links to; version 3 has no time zones.
+const PARTS: [&str; 5] = ["plugins", "intl", "firebird.msg", "plugins.conf", "tzdata"];
 
 /// The security database, in the root.
-const SECURITY: &str = "security3.fdb";
+const SECURITY: &str = "security.fdb";
 
 /// The password of `bobak` unless the options name another.
 const DEFAULT_PASSWORD: &str = "bobak";
@@ -50,20 +54,24 @@ impl Firebird {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_with(options: &Options) -> Result<Self> {
-        let program = find::firebird("firebird")?;
+        let (program, engine) = (find::firebird("firebird")?, FirebirdEngine::find()?);
         let account = Account::choose(&["firebird"]);
         let folder = folder::make(account)?;
         let password = options.password.clone().unwrap_or_else(|| DEFAULT_PASSWORD.to_owned());
-        init(account, folder.path(), &password)?;
+        init(&engine, account, folder.path(), &password)?;
         let settings = options.settings.clone();
+        let variables = environment(&engine, folder.path());
+        let provider = engine.provider;
         let plan = Plan {
             name: "firebird",
             account,
             // The port is in the configuration: with the option -p, the server listens on all addresses.
             program: PathBuf::from("/usr/bin/env"),
-            configure: Some(Box::new(move |folder, port| configure(folder, port, &settings))),
-            arguments: Box::new(move |folder, _| {
-                let mut arguments = environment(folder);
+            configure: Some(Box::new(move |folder, port| {
+                configure(folder, &provider, port, &settings)
+            })),
+            arguments: Box::new(move |_, _| {
+                let mut arguments = variables.clone();
                 arguments.push(program.display().to_string());
                 arguments
             }),
@@ -124,34 +132,43 @@ fn data(folder: &Path) -> PathBuf {
 }
 
 /// What makes the folder a root: for the server, and for the programs that prepare it.
-fn environment(folder: &Path) -> Vec<String> {
+fn environment(engine: &FirebirdEngine, folder: &Path) -> Vec<String> {
     let names = ["FIREBIRD", "FIREBIRD_LOCK", "FIREBIRD_TMP"];
-    names.map(|name| format!("{name}={}", folder.display())).to_vec()
+    let root = names.map(|name| format!("{name}={}", folder.display()));
+    // An installed engine's libraries are found without.
+    let libraries = engine.security.is_none().then_some(&engine.folder);
+    let libraries = libraries.map(|folder| format!("LD_LIBRARY_PATH={}", folder.display()));
+    root.into_iter().chain(libraries).collect()
 }
 
-/// Makes the root: links to what is installed, the databases' folder, and the security database with its users.
-fn init(account: Account, folder: &Path, password: &str) -> Result<()> {
-    let installed = find::firebird_root()?;
-    for part in PARTS {
-        let link = folder.join(part);
-        symlink(installed.join(part), &link).map_err(|e| Error::io("make", &link, &e))?;
+/// Makes the root: links to the engine's parts, the databases' folder, and the security database with its users.
+fn init(engine: &FirebirdEngine, account: Account, folder: &Path, password: &str) -> Result<()> {
+    for part in PARTS.map(|part| engine.folder.join(part)).iter().filter(|part| part.exists()) {
+        let link = folder.join(part.file_name().unwrap_or_default());
+        symlink(part, &link).map_err(|e| Error::io("make", &link, &e))?;
     }
     let data = data(folder);
     let made = fs::DirBuilder::new().mode(0o700).create(&data);
     made.map_err(|e| Error::io("make", &data, &e))?;
     account.own(&data)?;
-    configure(folder, 0, &[])?;
-    let make = || make_security(account, folder, password);
+    configure(folder, &engine.provider, 0, &[])?;
+    let make = || make_security(engine, account, folder, password);
     if password == DEFAULT_PASSWORD {
-        template::provide("firebird", account, &folder.join(SECURITY), make)
+        let name = format!("firebird-{}", engine.provider);
+        template::provide(&name, account, &folder.join(SECURITY), make)
     } else {
         make()
     }
 }
 
 /// Makes the security database and its users.
-fn make_security(account: Account, folder: &Path, password: &str) -> Result<()> {
-    for (name, script) in scripts(folder, password)? {
+fn make_security(
+    engine: &FirebirdEngine,
+    account: Account,
+    folder: &Path,
+    password: &str,
+) -> Result<()> {
+    for (name, script) in scripts(engine, folder, password) {
         let file = folder.join(name);
         fs::write(&file, script).map_err(|e| Error::io("write", &file, &e))?;
         account.own(&file)?;
@@ -159,7 +176,7 @@ fn make_security(account: Account, folder: &Path, password: &str) -> Result<()> 
             .map_err(|e| Error::io("protect", &file, &e))?;
         let mut isql: Command = account.command(&find::firebird("isql-fb")?);
         isql.args(["-quiet", "-bail", "-user", "SYSDBA", "-input"]).arg(&file).stdin(Stdio::null());
-        for variable in environment(folder) {
+        for variable in environment(engine, folder) {
             if let Some((name, value)) = variable.split_once('=') {
                 isql.env(name, value);
             }
@@ -170,24 +187,31 @@ fn make_security(account: Account, folder: &Path, password: &str) -> Result<()> 
 }
 
 /// The scripts that make the security database and its users, with their names.
-fn scripts(folder: &Path, password: &str) -> Result<[(&'static str, String); 2]> {
+fn scripts(engine: &FirebirdEngine, folder: &Path, password: &str) -> [(&'static str, String); 2] {
     let security = folder.join(SECURITY).display().to_string();
     let password = password.replace('\'', "''");
-    let schema = find::firebird_security()?;
-    let first = format!("CREATE DATABASE '{security}';\nCOMMIT;\nIN '{}';\n", schema.display());
+    let mut first = format!("CREATE DATABASE '{security}';\nCOMMIT;\n");
+    if let Some(script) = &engine.security {
+        first.push_str(&format!("IN '{}';\n", script.display()));
+    }
     let users = format!(
         "CONNECT '{security}' USER SYSDBA;\nCREATE USER BOBAK PASSWORD '{password}' USING PLUGIN Srp;\nCOMMIT;\n\
          CREATE DATABASE '{}';\nGRANT CREATE DATABASE TO USER BOBAK;\nCOMMIT;\nDROP DATABASE;\n",
         data(folder).join("grant.fdb").display()
     );
-    Ok([("security.sql", first), ("users.sql", users)])
+    [("security.sql", first), ("users.sql", users)]
 }
 
 /// Writes the configuration. Without it a server would listen on all addresses, so that it must be there before the start.
-fn configure(folder: &Path, port: u16, settings: &[(String, String)]) -> Result<()> {
+fn configure(
+    folder: &Path,
+    provider: &str,
+    port: u16,
+    settings: &[(String, String)],
+) -> Result<()> {
     let mut text = format!(
         "RemoteBindAddress = 127.0.0.1\nRemoteServicePort = {port}\nServerMode = Super\n\
-         SecurityDatabase = {security}\nDatabaseAccess = Restrict {data}\nTempDirectories = {folder}\n\
+         Providers = Remote,{provider},Loopback\nSecurityDatabase = {security}\nDatabaseAccess = Restrict {data}\nTempDirectories = {folder}\n\
          ExternalFileAccess = None\nUdfAccess = None\nIpcName = bobak{port}\n",
         security = folder.join(SECURITY).display(),
         data = data(folder).display(),

@@ -11,6 +11,14 @@ pub trait Harness {
     /// # Errors
     /// Those of opening the engine.
     fn fresh(&self) -> Result<Fixture>;
+
+    /// As [`fresh`](Self::fresh), for several threads that write to the same row.
+    ///
+    /// # Errors
+    /// Those of opening the engine.
+    fn for_writers(&self) -> Result<Fixture> {
+        self.fresh()
+    }
 }
 
 impl<F: Fn() -> Result<Fixture>> Harness for F {

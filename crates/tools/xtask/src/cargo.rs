@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, Outcome};
-use crate::servers;
+use crate::packages;
 
 /// The root of the workspace, three folders above this crate.
 pub fn root() -> PathBuf {
@@ -84,7 +84,7 @@ pub fn output(arguments: &[&str], cure: &str) -> Outcome<String> {
 /// When something does not compile.
 pub fn build_programs() -> Outcome {
     let mut arguments = vec!["build", "--quiet", "--workspace", "--bins", "--examples"];
-    arguments.extend(servers::without_driver_manager());
+    arguments.extend(packages::without_driver_manager());
     run(&arguments, "see what the compiler says")
 }
 

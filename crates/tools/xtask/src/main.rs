@@ -26,7 +26,7 @@
 //! fuzz      the fuzz targets, each for a bounded time
 //! peers     the shop on Bobak, Diesel and SeaORM, and the blog on Bobak, toasty and SeaORM, measured
 //! permissions_fuzz  random requests of a restricted client to two databases
-//! postgres_versions  the tests of PostgreSQL's engine on versions 17 and 18
+//! server_versions  the tests of PostgreSQL's engine on versions 17 and 18, and of Firebird's on version 5
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
 //! mcp       the tools for language models, with the library of their protocol
@@ -65,8 +65,8 @@ mod package;
 mod packages;
 mod peers;
 mod permissions_fuzz;
-mod postgres_versions;
 mod rust;
+mod server_versions;
 mod servers;
 mod settings;
 mod sql_compare;
@@ -132,7 +132,8 @@ fn run(arguments: &[String]) -> Outcome {
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
         "permissions-fuzz" => permissions_fuzz::run(rest),
-        "postgres-versions" => postgres_versions::run(),
+        "postgres-versions" => server_versions::run_postgres(),
+        "firebird-5" => server_versions::run_firebird(),
         "each-feature" => features::run_each(&Tree::of_workspace()?),
         "peers" => peers::run(rest),
         "fixtures" => fixtures::run(),
@@ -190,6 +191,7 @@ fn help() -> String {
          settings   the check below; with `--update` it writes the tables\n  \
          words      the check below; with `--counts` the findings of each crate, with a path all findings there\n  \
          postgres-versions  the tests of PostgreSQL's engine on versions 17 and 18\n  \
+         firebird-5          the tests of Firebird's engine on version 5\n  \
          each-feature  each published crate compiles with each of its features alone\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );

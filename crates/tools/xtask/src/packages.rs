@@ -1,5 +1,6 @@
 //! Debian's packages: the dependencies of tests are installed if possible.
 
+use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -48,6 +49,24 @@ pub fn install_stopped(names: &[&str]) -> bool {
     let is_written = runs(&[sudo, &["sh", "-c", &write]].concat());
     let is_installed = is_written && install(names);
     runs(&[sudo, &["rm", "-f", POLICY]].concat()) && is_installed
+}
+
+/// Whether the driver manager is installed that `bobak-odbc` is linked with.
+pub fn has_driver_manager() -> bool {
+    let known = Command::new("pkg-config").args(["--exists", "odbc"]).status();
+    env::var_os("BOBAK_ODBC_LIB").is_some()
+        || cfg!(windows)
+        || Path::new("/usr/include/sql.h").exists()
+        || known.is_ok_and(|status| status.success())
+}
+
+/// What leaves out `bobak-odbc` if the driver manager is not installed, and says so.
+pub fn without_driver_manager() -> &'static [&'static str] {
+    if has_driver_manager() {
+        return &[];
+    }
+    println!("not built: bobak-odbc, because no ODBC driver manager is installed");
+    &["--exclude", "bobak-odbc"]
 }
 
 /// Whether a command ends well; what it says goes to standard error.

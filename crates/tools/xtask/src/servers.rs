@@ -10,6 +10,7 @@ use bobak_servers::{Error, Firebird, MariaDb, PgBouncer, Postgres, Result};
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
+use crate::server_versions::{FIREBIRD_ENGINE, firebird_engine};
 use crate::{jars, packages};
 
 /// Where tests look for a PostgreSQL server.
@@ -55,6 +56,8 @@ pub struct Servers {
     postgres: Option<Postgres>,
     mariadb: Option<MariaDb>,
     firebird: Option<Firebird>,
+    /// The engine of another version, for the servers that tests start.
+    firebird_engine: Option<PathBuf>,
     /// Where Pebble was installed, unless it is named already.
     pebble: Option<PathBuf>,
     /// Databases in Java, and the variables that name their jars.
@@ -69,6 +72,7 @@ impl Servers {
             postgres: None,
             mariadb: None,
             firebird: None,
+            firebird_engine: None,
             pebble: None,
             jars: Vec::new(),
         }
@@ -91,7 +95,11 @@ impl Servers {
             other => other,
         };
         let servers = servers.map_err(|error| Failure::new(error.to_string(), CURE))?;
-        Ok(Self { pebble, jars, ..servers })
+        let firebird_engine = match env::var_os(FIREBIRD_ENGINE) {
+            None => Some(firebird_engine()?),
+            Some(_) => None,
+        };
+        Ok(Self { pebble, jars, firebird_engine, ..servers })
     }
 
     fn try_start() -> Result<Self> {
@@ -105,6 +113,7 @@ impl Servers {
             postgres: postgres?,
             mariadb: mariadb?,
             firebird: firebird?,
+            firebird_engine: None,
             pebble: None,
             jars: Vec::new(),
         })
@@ -124,6 +133,9 @@ impl Servers {
         if let Some(server) = &self.firebird {
             command.env(FIREBIRD, server.url());
         }
+        if let Some(folder) = &self.firebird_engine {
+            command.env(FIREBIRD_ENGINE, folder);
+        }
         if let Some(program) = &self.pebble {
             command.env(PEBBLE, program);
         }
@@ -137,29 +149,11 @@ fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>
     if env::var_os(variable).is_some() { Ok(None) } else { start().map(Some) }
 }
 
-/// Whether the driver manager is installed that `bobak-odbc` is linked with.
-fn has_driver_manager() -> bool {
-    let known = Command::new("pkg-config").args(["--exists", "odbc"]).status();
-    env::var_os("BOBAK_ODBC_LIB").is_some()
-        || cfg!(windows)
-        || Path::new("/usr/include/sql.h").exists()
-        || known.is_ok_and(|status| status.success())
-}
-
-/// What leaves out `bobak-odbc` if the driver manager is not installed, and says so.
-pub fn without_driver_manager() -> &'static [&'static str] {
-    if has_driver_manager() {
-        return &[];
-    }
-    println!("not built: bobak-odbc, because no ODBC driver manager is installed");
-    &["--exclude", "bobak-odbc"]
-}
-
 /// Installs the ODBC driver manager and the drivers that are missing.
 fn install_drivers() -> Outcome {
     let installed = std::fs::read_to_string("/etc/odbcinst.ini").unwrap_or_default();
     let missing = DRIVERS.iter().filter(|(name, _)| !installed.contains(name));
-    let manager = (!has_driver_manager()).then_some(MANAGER);
+    let manager = (!packages::has_driver_manager()).then_some(MANAGER);
     let packages: Vec<&str> = manager.into_iter().chain(missing.map(|(_, name)| *name)).collect();
     if packages.is_empty() || packages::install(&packages) {
         return Ok(());

@@ -17,6 +17,8 @@ pub(crate) mod sql_type {
     pub(crate) const DATE: i32 = 570;
     pub(crate) const BLOB: i32 = 520;
     pub(crate) const BOOLEAN: i32 = 32764;
+    /// Of Firebird 4 and later, such as sums of 64-bit integers and of amounts. Their digits are sent as a text.
+    pub(crate) const INT128: i32 = 32752;
 }
 
 /// The character sets that Bobak uses.

@@ -1,11 +1,12 @@
 //! A database for each test on one server: the one that `BOBAK_TEST_FIREBIRD` names, or a private one that is started for
 //! the whole run. With `BOBAK_NO_SERVERS` set, which `cargo xtask test --no-servers` does, these tests do nothing.
 
-use bobak_core::{Engine, Result};
+use bobak_core::{Engine, Result, TransactionControl};
 use bobak_firebird::FirebirdBuilder;
-use bobak_testkit::{Fixture, RowByRow};
+use bobak_testkit::{Fixture, Harness, RowByRow};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 /// A private server, which ends with this process.
@@ -50,13 +51,51 @@ pub fn settings() -> FirebirdBuilder {
         .create(true)
 }
 
-/// A new store. In a run without servers it is one of the memory engine, since each case needs a store.
+/// New stores. In a run without servers they are those of the memory engine, since each case needs one.
+pub struct Stores;
+
+impl Harness for Stores {
+    fn fresh(&self) -> Result<Fixture> {
+        fresh()
+    }
+
+    fn for_writers(&self) -> Result<Fixture> {
+        if !has_server() {
+            return fresh();
+        }
+        let settings = settings();
+        let transaction = hold_transaction(settings.clone());
+        Fixture::persistent(move || {
+            let _held = &transaction;
+            Ok(Box::new(settings.clone().connect()?) as Box<dyn Engine>)
+        })
+    }
+}
+
+/// As of [`Stores`].
 pub fn fresh() -> Result<Fixture> {
     if !has_server() {
         return Ok(Fixture::volatile(bobak_memory::Memory::new()));
     }
     let settings = settings();
     Fixture::persistent(move || Ok(Box::new(settings.clone().connect()?) as Box<dyn Engine>))
+}
+
+/// A transaction that is open until the sender is dropped. While there is one, Firebird 3 keeps the rows that other transactions
+/// read; without, it removes some of them too early (docs/firebird.md).
+fn hold_transaction(settings: FirebirdBuilder) -> Sender<()> {
+    let (end, ended) = mpsc::channel();
+    let (begun, has_begun) = mpsc::channel();
+    std::thread::spawn(move || {
+        let engine = settings.connect().unwrap();
+        let session = engine.session().unwrap();
+        session.control(TransactionControl::Begin).unwrap();
+        begun.send(()).unwrap();
+        // Until the sender is dropped.
+        let _ = ended.recv();
+    });
+    has_begun.recv().unwrap();
+    end
 }
 
 /// With batches that are sent row by row.

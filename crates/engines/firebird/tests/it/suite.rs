@@ -1,4 +1,4 @@
 //! The conformance suite; each case in a database of its own.
 
-use crate::stores::fresh;
-bobak_testkit::conformance!(fresh);
+use crate::stores::Stores;
+bobak_testkit::conformance!(Stores);

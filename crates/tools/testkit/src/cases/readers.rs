@@ -265,7 +265,7 @@ pub fn a_flush_disturbs_nobody(harness: &dyn Harness) -> Check {
 
 /// Writers on several threads lose nothing, whatever they write with.
 pub fn writers_on_several_threads(harness: &dyn Harness) -> Check {
-    let store = harness.fresh()?;
+    let store = harness.for_writers()?;
     let document = tables::document()?;
     let probe = Probe::with_tables(store.engine(), &[&document])?;
     probe.insert(&document, row![0, "total", 0, 0])?;
