@@ -5,7 +5,8 @@ use std::process::Stdio;
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
-use crate::servers::{self, Servers};
+use crate::packages;
+use crate::servers::Servers;
 use crate::tally::Tally;
 
 /// How many tests of a binary run at a time.
@@ -16,7 +17,7 @@ pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcom
     let mut command = cargo::command(&["test"]);
     // Chosen packages would otherwise be overruled by `--workspace`.
     if !names_packages(arguments) {
-        command.arg("--workspace").args(servers::without_driver_manager());
+        command.arg("--workspace").args(packages::without_driver_manager());
         if arguments.is_empty() {
             // The examples are built then, with the features of all packages.
             command.env("BOBAK_TEST_WORKSPACE", "1");

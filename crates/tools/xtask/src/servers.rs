@@ -3,7 +3,7 @@
 //! Each is named to the tests by an environment variable; if that is set already, its server is used.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use bobak_servers::{Error, Firebird, MariaDb, PgBouncer, Postgres, Result};
