@@ -210,13 +210,11 @@ fn push_like<'a>(
         }
         return;
     }
-    let Some(pattern) = replace_escape(pattern, escape, '|') else {
+    let Some(pattern) = server_pattern(pattern, escape) else {
         writer.raw("CASE WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
         writer.raw(writer.dialect.truth(false)).raw(" END");
         return;
     };
-    // Both sides with A–Z as a–z, compared by their bytes.
-    let pattern = Value::from(pattern.to_ascii_lowercase());
     if writer.dialect == Dialect::Postgres {
         writer.raw("lower((").column(table, column).raw(")::text COLLATE \"C\") LIKE ");
         writer.owned_value(pattern).raw("::text ESCAPE '|'");
@@ -226,6 +224,11 @@ fn push_like<'a>(
         writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(" LIKE ");
         writer.owned_value(pattern).raw(" ESCAPE '|'");
     }
+}
+
+/// A pattern for servers: both sides are written with A–Z as a–z, and compared by their bytes. `None` matches nothing.
+pub(crate) fn server_pattern(pattern: &str, escape: Option<char>) -> Option<Value<'static>> {
+    replace_escape(pattern, escape, '|').map(|pattern| pattern.to_ascii_lowercase().into())
 }
 
 /// Texts of UTF-8 have a part if they have its bytes.
@@ -457,6 +460,6 @@ fn flatten(condition: &Condition, and: bool) -> Vec<&Condition> {
     parts
 }
 
-fn storage(table: &TableSchema, column: usize) -> Option<Storage> {
+pub(crate) fn storage(table: &TableSchema, column: usize) -> Option<Storage> {
     table.columns().get(column).map(|column| column.storage)
 }

@@ -20,14 +20,11 @@ pub(crate) fn push_in<'a>(
     values: &'a [Value<'static>],
 ) {
     let dialect = writer.dialect;
-    let given = |value: &&Value<'static>| !value.is_null();
-    if !values.iter().any(|value| given(&value)) {
+    if values.is_empty() {
         writer.raw(dialect.truth(false));
         return;
     }
-    let there =
-        |value: &&Value<'static>| given(value) && beyond(dialect, table, column, value).is_none();
-    let values: Vec<ValueRef<'a>> = values.iter().filter(there).map(Value::as_ref).collect();
+    let values = comparable(dialect, table, column, values);
     let Some(&last) = values.last() else {
         writer.raw("CASE WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
         writer.raw(dialect.truth(false)).raw(" END");
@@ -47,6 +44,31 @@ pub(crate) fn push_in<'a>(
         writer.compared_value(table, column, value);
     });
     writer.raw(")");
+}
+
+/// The values of a list that a value of the column can equal.
+fn comparable<'a>(
+    dialect: Dialect,
+    table: &TableSchema,
+    column: usize,
+    values: &'a [Value<'static>],
+) -> Vec<ValueRef<'a>> {
+    let is_there = |value: &&Value<'static>| {
+        !value.is_null() && beyond(dialect, table, column, value).is_none()
+    };
+    values.iter().filter(is_there).map(Value::as_ref).collect()
+}
+
+/// A long list as the value of one parameter; `None` if it has more of them.
+pub(crate) fn packed(
+    dialect: Dialect,
+    table: &TableSchema,
+    column: usize,
+    values: &[Value<'static>],
+) -> Option<String> {
+    let values = comparable(dialect, table, column, values);
+    let schema = table.columns().get(column).filter(|_| values.len() >= LONG_LIST)?;
+    pack(dialect, schema, &values).map(|array| array.text)
 }
 
 fn padded_length(dialect: Dialect, length: usize) -> usize {

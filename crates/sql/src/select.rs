@@ -433,7 +433,7 @@ pub(crate) fn limit_value(rows: u64) -> ValueRef<'static> {
 }
 
 /// The largest limit that is part of a statement for PostgreSQL.
-const LITERAL_LIMIT: u64 = 1_000;
+pub(crate) const LITERAL_LIMIT: u64 = 1_000;
 
 /// A small limit is written out for PostgreSQL. If it were a parameter, the server would guess that a plan for any limit
 /// reads a tenth of the rows, find that too expensive, and plan the statement again each time.

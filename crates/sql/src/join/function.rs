@@ -43,9 +43,27 @@ impl<'a> JoinWriter<'a> {
             self.push_part(&parts.1, operator);
             self.raw(", 0)");
         } else {
-            self.push_part(&parts.1, operator);
+            self.push_second_part(parts, operator);
         }
         self.raw(")");
+    }
+
+    /// The second part of a calculation. Next to a column in 64 bits PostgreSQL takes a narrower integer as it is, and
+    /// calculates in 64 bits.
+    fn push_second_part(&mut self, parts: &'a (JoinExpr, JoinExpr), operator: CalculationOperator) {
+        use CalculationOperator::{Minus, Plus, Times};
+        let is_exact = self.storage(&parts.0) == Some(Storage::Int);
+        match parts {
+            (JoinExpr::Column(_), JoinExpr::Column(second))
+                if is_exact
+                    && self.dialect() == Dialect::Postgres
+                    && matches!(operator, Plus | Minus | Times)
+                    && self.is_integer_column(*second) =>
+            {
+                self.push_column(*second);
+            }
+            (_, second) => self.push_part(second, operator),
+        }
     }
 
     /// A part of a calculation. Of money and money, `/` is of floats; `%` of a float that SQLite made of a large integer

@@ -10,13 +10,15 @@ mod subquery;
 mod text;
 mod window;
 
+use self::storage::are_linkable;
 use crate::Dialect;
 use crate::condition::{operator, push_condition};
 use crate::select::{looks_differ, push_limit};
 use crate::writer::{Statement, Writer};
 use bobak_core::join::{JoinAggregate, JoinColumn, JoinCondition, JoinExpr};
 use bobak_core::{
-    Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, ValueRef,
+    Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, Value,
+    ValueRef,
 };
 
 /// A join: its rows have the values of `join.columns`, in their order. All tables belong to the engine.
@@ -56,7 +58,7 @@ struct JoinWriter<'a> {
 }
 
 /// The most rows of a result for each of which an EXISTS is cheaper than reading the whole table once.
-const FEW_ROWS: u64 = 1_000;
+pub(crate) const FEW_ROWS: u64 = 1_000;
 
 impl<'a> JoinWriter<'a> {
     fn push(&mut self) {
@@ -406,6 +408,7 @@ impl<'a> JoinWriter<'a> {
                 self.push_column(*column);
                 self.raw(")");
             }
+            (JoinAggregate::Count, JoinExpr::Value(Value::Int(_), _), _) => self.raw("COUNT(*)"),
             (JoinAggregate::Count, _, Some(_)) => {
                 self.raw("COUNT(");
                 self.push_compared(expr);
@@ -469,24 +472,4 @@ impl<'a> JoinWriter<'a> {
         }
         self.raw(")");
     }
-}
-
-/// Whether columns are equal in SQL if Bobak finds their values equal.
-fn are_linkable(a: &ColumnSchema, b: &ColumnSchema) -> bool {
-    let is_integer = |column: &ColumnSchema| {
-        use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
-        matches!(column.ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
-    };
-    a.storage == b.storage
-        && match a.storage {
-            Storage::Int => a.ty == b.ty || is_integer(a) && is_integer(b),
-            Storage::Text => {
-                a.ty == b.ty
-                    && a.ty != Type::Json
-                    && a.collation == Collation::Binary
-                    && b.collation == Collation::Binary
-            }
-            Storage::Bytes => a.ty == b.ty,
-            Storage::Float | Storage::Any => false,
-        }
 }

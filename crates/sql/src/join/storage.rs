@@ -1,13 +1,21 @@
 //! The classes of values.
 
 use super::JoinWriter;
-use bobak_core::join::{JoinAggregate, JoinExpr, JoinFunction, WindowFunction};
-use bobak_core::{Join, Storage, Type, Value};
+use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr, JoinFunction, WindowFunction};
+use bobak_core::{Collation, ColumnSchema, Join, Storage, Type, Value};
 
 impl JoinWriter<'_> {
     /// The class of an expression's values; `None` for NULL.
     pub(super) fn storage(&self, expr: &JoinExpr) -> Option<Storage> {
         storage(self.join, expr)
+    }
+
+    /// Whether a column of a table is stored in an integer type of the server.
+    pub(super) fn is_integer_column(&self, column: JoinColumn) -> bool {
+        let is_integer = |schema: &ColumnSchema| {
+            schema.storage == Storage::Int && is_integer(schema) && self.is_comparable(schema)
+        };
+        !self.is_of_rows(column) && self.join.column(column).is_some_and(is_integer)
     }
 }
 
@@ -62,4 +70,26 @@ fn aggregate(join: &Join, function: JoinAggregate, expr: &JoinExpr) -> Option<St
         JoinAggregate::Avg => Some(Storage::Float),
         JoinAggregate::Sum | JoinAggregate::Min | JoinAggregate::Max => storage(join, expr),
     }
+}
+
+/// Whether the column has an integer type of servers.
+fn is_integer(column: &ColumnSchema) -> bool {
+    use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
+    matches!(column.ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+}
+
+/// Whether columns are equal in SQL if Bobak finds their values equal.
+pub(super) fn are_linkable(a: &ColumnSchema, b: &ColumnSchema) -> bool {
+    a.storage == b.storage
+        && match a.storage {
+            Storage::Int => a.ty == b.ty || is_integer(a) && is_integer(b),
+            Storage::Text => {
+                a.ty == b.ty
+                    && a.ty != Type::Json
+                    && a.collation == Collation::Binary
+                    && b.collation == Collation::Binary
+            }
+            Storage::Bytes => a.ty == b.ty,
+            Storage::Float | Storage::Any => false,
+        }
 }

@@ -2,9 +2,10 @@
 
 use super::JoinWriter;
 use crate::Dialect;
+use crate::condition::server_pattern;
 use crate::mysql::folded;
 use bobak_core::join::{JoinExpr, JoinFunction, TextTest};
-use bobak_core::{Collation, Storage, Type, Value, ValueRef, replace_escape};
+use bobak_core::{Collation, Storage, Type, ValueRef};
 
 impl<'a> JoinWriter<'a> {
     /// A text as an argument of a function, in which its collation does not matter.
@@ -166,7 +167,7 @@ impl<'a> JoinWriter<'a> {
             }
             return;
         }
-        let Some(pattern) = replace_escape(pattern, escape, '|') else {
+        let Some(pattern) = server_pattern(pattern, escape) else {
             self.raw("CASE WHEN ");
             self.push_text_argument(expr);
             self.raw(" IS NOT NULL THEN ");
@@ -174,7 +175,7 @@ impl<'a> JoinWriter<'a> {
             return self.raw(" END");
         };
         self.push_folded(expr, false);
-        self.writer.raw(" LIKE ").owned_value(Value::from(pattern.to_ascii_lowercase()));
+        self.writer.raw(" LIKE ").owned_value(pattern);
         let is_postgres = self.dialect() == Dialect::Postgres;
         self.raw(if is_postgres { "::text ESCAPE '|'" } else { " ESCAPE '|'" });
     }

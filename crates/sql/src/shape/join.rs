@@ -1,26 +1,26 @@
 //! The shapes of joins.
 
 use super::{StatementShape, Tag};
+use crate::Dialect;
 use bobak_core::join::{
     JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinSubquery, JoinTable,
 };
 use bobak_core::{Join, Type, Value};
 
 impl<'a> StatementShape<'a> {
-    /// The shape of a join in SQLite's dialect: of tables by their links, with columns, aggregates of columns, and what is
-    /// counted for each row.
+    /// The shape of a join: of tables by their links, with columns, aggregates of columns, and what is counted for each row.
     #[must_use]
-    pub fn of_join(join: &'a Join) -> Option<Self> {
+    pub fn of_join(dialect: Dialect, join: &'a Join) -> Option<Self> {
         if join.outer > 0 {
             return None;
         }
-        let mut shape = Self::new();
+        let mut shape = Self::new(dialect)?;
         shape.word(Tag::Join, join.tables.len(), join.columns.len())?;
-        join.columns.iter().try_for_each(|expr| shape.join_expr(expr))?;
+        join.columns.iter().try_for_each(|expr| shape.join_expr(join, expr))?;
         shape.join_rows(join)?;
         for step in &join.order {
             shape.word(Tag::Order, step.descending.into(), step.nulls_first.into())?;
-            shape.join_expr(&step.expr)?;
+            shape.join_expr(join, &step.expr)?;
         }
         shape.limit(join.limit, join.offset)?;
         shape.finish()
@@ -33,7 +33,7 @@ impl<'a> StatementShape<'a> {
         }
         join.tables.iter().skip(join.outer).try_for_each(|table| self.join_table(table))?;
         for filter in &join.filters {
-            self.join_condition(filter)?;
+            self.join_condition(join, filter)?;
         }
         for expr in &join.group {
             let JoinExpr::Column(column) = expr else { return None };
@@ -50,18 +50,18 @@ impl<'a> StatementShape<'a> {
         let Some(link) = &joined.link else { return self.word(Tag::Table, 0, 0) };
         self.word(Tag::Link, link.to, link.is_left.into())?;
         self.join_column(Tag::Column, link.from)?;
-        self.optional_condition(link.condition.as_ref())
+        self.optional_condition(&joined.table, link.condition.as_ref())
     }
 
     fn join_column(&mut self, tag: Tag, column: JoinColumn) -> Option<()> {
         self.word(tag, column.column, column.table)
     }
 
-    fn join_condition(&mut self, condition: &'a JoinCondition) -> Option<()> {
+    fn join_condition(&mut self, join: &'a Join, condition: &'a JoinCondition) -> Option<()> {
         match condition {
             JoinCondition::Row(table, condition) => {
                 self.word(Tag::Filter, *table, 0)?;
-                self.condition(condition)
+                self.condition(&join.tables.get(*table)?.table, condition)
             }
             JoinCondition::Compare(JoinExpr::Column(left), comparison, JoinExpr::Column(right)) => {
                 self.word(Tag::CompareColumns, *comparison as usize, 0)?;
@@ -76,7 +76,7 @@ impl<'a> StatementShape<'a> {
         }
     }
 
-    fn join_expr(&mut self, expr: &'a JoinExpr) -> Option<()> {
+    fn join_expr(&mut self, join: &'a Join, expr: &'a JoinExpr) -> Option<()> {
         match expr {
             JoinExpr::Column(column) => self.join_column(Tag::Column, *column),
             JoinExpr::Value(value @ Value::Int(_), Type::I64) => {
@@ -84,11 +84,11 @@ impl<'a> StatementShape<'a> {
                 self.value(value);
                 Some(())
             }
-            JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
+            JoinExpr::Aggregate(function, expr) => self.aggregate(join, *function, expr),
             // One number: without groups and an order.
             JoinExpr::Query(query) => match &*query.join.columns {
                 [JoinExpr::Aggregate(function, expr)] => {
-                    self.aggregate(*function, expr)?;
+                    self.aggregate(&query.join, *function, expr)?;
                     self.query_inside(Tag::Query, query)
                 }
                 _ => None,
@@ -96,19 +96,27 @@ impl<'a> StatementShape<'a> {
             JoinExpr::Case(branches, otherwise) => {
                 self.word(Tag::Case, branches.len(), 0)?;
                 for (condition, value) in branches {
-                    self.join_condition(condition)?;
-                    self.join_expr(value)?;
+                    self.join_condition(join, condition)?;
+                    self.join_expr(join, value)?;
                 }
-                self.join_expr(otherwise)
+                self.join_expr(join, otherwise)
             }
             _ => None,
         }
     }
 
-    fn aggregate(&mut self, function: JoinAggregate, expr: &'a JoinExpr) -> Option<()> {
+    fn aggregate(
+        &mut self,
+        join: &'a Join,
+        function: JoinAggregate,
+        expr: &'a JoinExpr,
+    ) -> Option<()> {
         self.word(Tag::Aggregate, function as usize, 0)?;
         match expr {
-            JoinExpr::Column(_) | JoinExpr::Value(..) => self.join_expr(expr),
+            JoinExpr::Value(Value::Int(_), _) if function == JoinAggregate::Count => {
+                self.word(Tag::Count, 0, 0)
+            }
+            JoinExpr::Column(_) | JoinExpr::Value(..) => self.join_expr(join, expr),
             // The text may have it twice: it has no values.
             JoinExpr::Calculation(operator, parts) => match &**parts {
                 (JoinExpr::Column(left), JoinExpr::Column(right)) => {

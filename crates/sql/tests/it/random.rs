@@ -99,8 +99,11 @@ pub fn condition(random: &mut Random, depth: usize) -> Condition {
         0 | 1 => Condition::Compare { column, comparison, value: value(random, column) },
         2 => Condition::CompareColumns { left: column, comparison, right: random.below(9) },
         3 => {
-            let values = (0..random.below(5)).map(|_| value(random, column)).collect();
-            Condition::In { column, values }
+            let one = |random: &mut Random| match random.below(8) {
+                0 => Value::Null,
+                _ => value(random, column),
+            };
+            Condition::In { column, values: (0..random.below(5)).map(|_| one(random)).collect() }
         }
         4 => {
             let pattern =

@@ -1,12 +1,15 @@
 //! Statements of the same shape have the same text, whatever their values are.
 
 use crate::queries::{assign, query};
-use crate::random::{Random, condition, table};
+use crate::random::{Random, condition, table, value};
 use bobak_core::join::{
     CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder,
     JoinSubquery, JoinTable,
 };
-use bobak_core::{BulkChange, Comparison, Condition, Join, SubQuery, TableSchema, Type};
+use bobak_core::{
+    BulkChange, ColumnSchema, Comparison, Condition, Join, RowLock, SubQuery, TableSchema, Type,
+    Value,
+};
 use bobak_sql::{Dialect, Statement, StatementShape, change, join, select};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,61 +47,110 @@ impl Texts {
     }
 }
 
+/// The dialects with shapes.
+const DIALECTS: [Dialect; 2] = [Dialect::Sqlite, Dialect::Postgres];
+
+/// The random table with columns whose types PostgreSQL has, but not all of their integers.
+fn wide_table() -> Arc<TableSchema> {
+    let columns = table().columns().to_vec().into_iter().chain([
+        ColumnSchema::of::<Option<bool>>("bool"),
+        ColumnSchema::new("time", Type::Time).nullable(true),
+    ]);
+    let table = columns.fold(TableSchema::builder("t"), |table, column| table.column(column));
+    Arc::new(table.key(["id"]).index("t_int", ["int"]).build().unwrap())
+}
+
 #[test]
 fn queries_of_one_shape_have_one_text() {
-    let (mut random, mut texts) = (Random(21), Texts::default());
-    let tables = [table(), table()];
-    for _ in 0..40_000 {
-        let table = random.of(&tables);
-        let mut query = query(&mut random, &table);
-        query.condition = query.condition.map(|one| or_of_query(&mut random, &tables, one));
-        texts.add(StatementShape::of_select(&query), &select(Dialect::Sqlite, &query));
+    let tables = [wide_table(), wide_table()];
+    for dialect in DIALECTS {
+        let (mut random, mut texts) = (Random(21), Texts::default());
+        for _ in 0..40_000 {
+            let table = random.of(&tables);
+            let mut query = query(&mut random, &table);
+            query.condition = query.condition.map(|one| or_other(&mut random, &tables, one));
+            if !query.is_grouped() && random.below(4) == 0 {
+                let locks = [RowLock::Wait, RowLock::NoWait, RowLock::SkipLocked];
+                query.lock = Some(random.of(&locks));
+            }
+            texts.add(StatementShape::of_select(dialect, &query), &select(dialect, &query));
+        }
+        texts.check();
     }
-    texts.check();
 }
 
 #[test]
 fn changes_of_one_shape_have_one_text() {
-    let (mut random, mut texts) = (Random(22), Texts::default());
-    let table = table();
-    for _ in 0..20_000 {
-        let assigns: Vec<_> = (0..=random.below(2)).map(|_| assign(&mut random)).collect();
-        let condition = (random.below(4) > 0).then(|| condition(&mut random, 1));
-        let tables = [Arc::clone(&table)];
-        let condition = condition.map(|one| or_of_query(&mut random, &tables, one));
-        let assign = (random.below(3) > 0).then_some(&*assigns);
-        let change_of = BulkChange { table: &table, condition: condition.as_ref(), assign };
-        let statement = change(Dialect::Sqlite, &change_of);
-        texts.add(StatementShape::of_change(&change_of), &statement);
+    let table = wide_table();
+    for dialect in DIALECTS {
+        let (mut random, mut texts) = (Random(22), Texts::default());
+        for _ in 0..20_000 {
+            let assigns: Vec<_> = (0..=random.below(2)).map(|_| assign(&mut random)).collect();
+            let condition = (random.below(4) > 0).then(|| condition(&mut random, 1));
+            let tables = [Arc::clone(&table)];
+            let condition = condition.map(|one| or_other(&mut random, &tables, one));
+            let assign = (random.below(3) > 0).then_some(&*assigns);
+            let change_of = BulkChange { table: &table, condition: condition.as_ref(), assign };
+            let statement = change(dialect, &change_of);
+            texts.add(StatementShape::of_change(dialect, &change_of), &statement);
+        }
+        texts.check();
     }
-    texts.check();
 }
 
 #[test]
 fn joins_of_one_shape_have_one_text() {
-    let (mut random, mut texts) = (Random(23), Texts::default());
-    let table = table();
-    for _ in 0..40_000 {
-        let query = random_join(&mut random, &table);
-        let Some(statement) = join(Dialect::Sqlite, &query) else { continue };
-        texts.add(StatementShape::of_join(&query), &statement);
+    let table = wide_table();
+    for dialect in DIALECTS {
+        let (mut random, mut texts) = (Random(23), Texts::default());
+        for _ in 0..40_000 {
+            let query = random_join(&mut random, &table);
+            let Some(statement) = join(dialect, &query) else { continue };
+            texts.add(StatementShape::of_join(dialect, &query), &statement);
+        }
+        texts.check();
     }
-    texts.check();
 }
 
-/// The condition, or one that a column is among those of rows that match it.
-fn or_of_query(
-    random: &mut Random,
-    tables: &[Arc<TableSchema>],
-    condition: Condition,
-) -> Condition {
+#[test]
+fn a_long_list_is_one_value() {
+    let table = table();
+    let of = |dialect, values: std::ops::Range<i64>| {
+        let values = values.map(Value::Int).collect();
+        let condition = Condition::In { column: 4, values };
+        let change = BulkChange { table: &table, condition: Some(&condition), assign: None };
+        let shape = StatementShape::of_change(dialect, &change).unwrap();
+        (shape.words().to_vec(), shape.values().len())
+    };
+    for dialect in DIALECTS {
+        assert_eq!(of(dialect, 0..9), of(dialect, 5..500));
+        assert_eq!(of(dialect, 0..9).1, 1);
+        assert_ne!(of(dialect, 0..8).0, of(dialect, 0..7).0);
+    }
+}
+
+/// The condition, or one that a column is among rows or values, or compares with one that PostgreSQL's type may not have.
+fn or_other(random: &mut Random, tables: &[Arc<TableSchema>], condition: Condition) -> Condition {
     let table = random.of(tables);
-    match random.below(4) {
+    match random.below(6) {
         0 => {
             let (column, selected) = random.of(&[(0, 0), (1, 1), (0, 4), (4, 0), (2, 2)]);
             let condition = (random.below(4) > 0).then_some(condition);
             let query = Box::new(SubQuery { table, column: selected, condition });
             Condition::InQuery { column, query }
+        }
+        1 => {
+            let value = Value::Int(random.of(&[-1, 0, 1, 2, 86_400_000_000]));
+            let column = random.of(&[9, 10]);
+            Condition::Compare { column, comparison: Comparison::Less, value }
+        }
+        2 => {
+            let column = random.below(9);
+            let mut values: Vec<_> = (0..random.below(24)).map(|_| value(random, column)).collect();
+            if random.below(8) == 0 {
+                values.push(Value::Null);
+            }
+            Condition::In { column, values }
         }
         _ => condition,
     }
@@ -118,7 +170,7 @@ fn of_referring(random: &mut Random, outer: &Join, table: &Arc<TableSchema>) -> 
     let mut filters = vec![JoinCondition::Compare(of(own, 4), Comparison::Equal, from)];
     if random.below(2) == 0 {
         let one = condition(random, 1);
-        filters.push(JoinCondition::Row(own, or_of_query(random, &[Arc::clone(table)], one)));
+        filters.push(JoinCondition::Row(own, or_other(random, &[Arc::clone(table)], one)));
     }
     let number = |number: i64| JoinExpr::Value(number.into(), Type::I64);
     let is_flag = random.below(2) == 0;
@@ -138,7 +190,8 @@ fn of_referring(random: &mut Random, outer: &Join, table: &Arc<TableSchema>) -> 
 
 fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
     let tables = 1 + random.below(3);
-    let mut join = Join { limit: random.of(&[None, Some(3)]), ..Join::default() };
+    let mut join =
+        Join { limit: random.of(&[None, Some(3), Some(999), Some(2_000)]), ..Join::default() };
     join.offset = random.of(&[0, 0, 2]);
     for at in 0..tables {
         let link = (at > 0).then(|| JoinLink {
@@ -174,7 +227,7 @@ fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
     }
     if random.below(2) == 0 {
         let condition = condition(random, 1);
-        let condition = or_of_query(random, &[Arc::clone(table)], condition);
+        let condition = or_other(random, &[Arc::clone(table)], condition);
         join.filters.push(JoinCondition::Row(random.below(tables), condition));
     }
     let expr = join.columns.last().cloned().unwrap_or_else(|| column(random));

@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     /// How many replies to a `Sync` are outstanding.
     waiting: usize,
     statements: HashMap<Box<str>, Arc<PreparedStatement>>,
+    /// Typed statements by the words of their shapes.
+    shapes: HashMap<Box<[u64]>, Arc<PreparedStatement>>,
     utilities: HashMap<&'static str, String>,
     made: u64,
     host: Host,
@@ -72,6 +74,7 @@ impl Connection {
             commit_pending: false,
             waiting: 0,
             statements: HashMap::new(),
+            shapes: HashMap::new(),
             utilities: HashMap::new(),
             made: 0,
             host: host.clone(),

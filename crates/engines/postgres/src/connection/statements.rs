@@ -30,9 +30,23 @@ impl Connection {
         self.statements.get(sql).cloned()
     }
 
+    /// The cached statement of a shape with these words.
+    pub fn prepared_shape(&self, words: &[u64]) -> Option<Arc<PreparedStatement>> {
+        self.shapes.get(words).cloned()
+    }
+
+    /// Caches a statement by its shape, too.
+    pub fn cache_shape(&mut self, words: &[u64], statement: &Arc<PreparedStatement>) {
+        if self.shapes.len() >= CACHE_CAPACITY {
+            self.shapes.clear();
+        }
+        self.shapes.insert(words.into(), Arc::clone(statement));
+    }
+
     /// Appends the requests that prepare a statement; [`prepare_end`](Self::prepare_end) receives the replies.
     pub fn prepare_begin(&mut self, sql: &str, types: &[u32]) -> String {
         if self.statements.len() >= CACHE_CAPACITY {
+            self.shapes.clear();
             for (_, old) in self.statements.drain() {
                 if !old.name.is_empty() {
                     message::close(&mut self.out, b'S', &old.name);
@@ -75,6 +89,7 @@ impl Connection {
     /// Drops all cached statements, since tables have changed.
     pub fn forget_statements(&mut self) {
         self.statements.clear();
+        self.shapes.clear();
     }
 
     /// Appends a request that binds the parameters returned by `value` to a portal.

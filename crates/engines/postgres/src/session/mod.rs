@@ -10,6 +10,7 @@ pub(crate) mod row_writes;
 pub(crate) mod sql_text;
 pub(crate) mod state;
 mod transaction;
+mod typed;
 mod value_parts;
 
 use self::state::SessionState;
@@ -17,7 +18,6 @@ use crate::batch;
 use crate::database::Database;
 use crate::protocol::row::PgColumn;
 use crate::schema::{alter, details};
-use crate::table_info::SQL;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
@@ -154,11 +154,8 @@ impl Session for PgSession<'_> {
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
-        let Some(statement) = bobak_sql::join(SQL, join) else { return Ok(false) };
-        let joined = query::JoinStatement { join, statement: &statement };
         let mut state = self.state()?;
-        state.with(|state, connection| query::run_join(state, connection, &joined, row))?;
-        Ok(true)
+        state.with(|state, connection| query::run_join(state, connection, join, row))
     }
 
     fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {

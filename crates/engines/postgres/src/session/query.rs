@@ -9,11 +9,10 @@ use crate::protocol::value::Outside;
 use crate::session::fetch::{self, FetchEnd, FetchStats};
 use crate::session::sql_text;
 use crate::session::state::{RELEASE, SAVEPOINT, SessionState};
-use crate::table_info::SQL;
+use crate::session::typed;
 use bobak_core::{
     Comparison, Condition, Error, Join, Result, Row, RowLock, Select, Source, TableSchema, Value,
 };
-use bobak_sql::Statement;
 use std::sync::Arc;
 
 /// A query, prepared and ready to be bound.
@@ -102,47 +101,29 @@ pub(crate) fn run(
     run_prepared(state, connection, row, |state, connection| prepare(state, connection, source))
 }
 
-/// Runs a join and calls `row` for each row.
+/// Runs a join and calls `row` for each row; `false` if the server would calculate it in another way.
 ///
 /// # Errors
 /// As [`Session::join`](bobak_core::Session::join).
 pub(crate) fn run_join(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
-    join: &JoinStatement<'_>,
+    join: &Join,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<()> {
-    run_prepared(state, connection, row, |state, connection| join.prepare(state, connection))
-}
-
-/// A join and its statement.
-pub(crate) struct JoinStatement<'a> {
-    pub join: &'a Join,
-    pub statement: &'a Statement<'a>,
-}
-
-impl<'a> JoinStatement<'a> {
-    fn prepare(
-        &self,
-        state: &mut SessionState<'_>,
-        connection: &mut Connection,
-    ) -> Result<PreparedSource<'a>> {
-        let table = self.join.tables.first().map(|first| &first.table);
-        let prepared =
-            state.prepare(connection, &self.statement.text, &[]).map_err(|error| match table {
-                Some(table) => locate(error, table),
-                None => error,
-            })?;
-        let parameters = self.statement.parameters.clone();
-        Ok(PreparedSource {
+) -> Result<bool> {
+    run_if_prepared(state, connection, row, |state, connection| {
+        let Some((prepared, parameters)) = typed::join(state, connection, join)? else {
+            return Ok(None);
+        };
+        Ok(Some(PreparedSource {
             prepared,
             parameters,
-            table,
+            table: join.tables.first().map(|first| &first.table),
             may_fail: true,
             is_short: false,
             lock_wait: None,
-        })
-    }
+        }))
+    })
 }
 
 /// Prepares a query and runs it; again if another program has changed its table since it was prepared.
@@ -152,14 +133,28 @@ pub(crate) fn run_prepared<'a>(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     prepare: impl Fn(&mut SessionState<'_>, &mut Connection) -> Result<PreparedSource<'a>>,
 ) -> Result<()> {
-    let prepared = prepare(state, connection)?;
+    let done = run_if_prepared(state, connection, row, |state, connection| {
+        prepare(state, connection).map(Some)
+    });
+    done.map(drop)
+}
+
+/// As [`run_prepared`]; returns whether `prepare` returned a query.
+fn run_if_prepared<'a>(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    prepare: impl Fn(&mut SessionState<'_>, &mut Connection) -> Result<Option<PreparedSource<'a>>>,
+) -> Result<bool> {
+    let Some(prepared) = prepare(state, connection)? else { return Ok(false) };
     match run_once(state, connection, &prepared, row) {
         Err(error) if is_outdated(&error) && !state.open => {
-            let prepared = prepare(state, connection)?;
-            run_once(state, connection, &prepared, row)
+            let Some(prepared) = prepare(state, connection)? else { return Ok(false) };
+            run_once(state, connection, &prepared, row)?;
         }
-        done => done,
+        done => done?,
     }
+    Ok(true)
 }
 
 fn run_once(
@@ -280,11 +275,7 @@ pub(crate) fn prepare<'a>(
         Source::Select(select) => {
             select.check_lock(state.open)?;
             select.check_search("postgres", true)?;
-            let statement = bobak_sql::select(SQL, select);
-            let prepared = state
-                .prepare(connection, &statement.text, &[])
-                .map_err(|error| locate(error, &select.table))?;
-            let parameters = statement.parameters;
+            let (prepared, parameters) = typed::select(state, connection, select)?;
             let may_fail = select.is_grouped() || select.lock.is_some();
             let (table, lock_wait) =
                 (Some(&select.table), select.lock.and_then(RowLock::wait_millis));

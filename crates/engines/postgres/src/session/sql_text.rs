@@ -6,6 +6,7 @@ use crate::protocol::message::{Message, rows_of_tag};
 use crate::protocol::value::{Outside, oid};
 use crate::session::outcome::is_utility;
 use crate::session::state::SessionState;
+use crate::session::typed;
 use crate::table_info::SQL;
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{
@@ -28,12 +29,8 @@ pub(crate) fn change(
         let info = state.table_info(connection, change.table)?;
         info.narrow.check_assigned(change.table, assigned)?;
     }
-    let statement = bobak_sql::change(SQL, change);
-    let prepared = state
-        .prepare(connection, &statement.text, &[])
-        .map_err(|error| locate(error, change.table))?;
-    run(state, connection, &prepared, &statement.parameters)
-        .map_err(|error| locate(error, change.table))
+    let (prepared, parameters) = typed::change(state, connection, change)?;
+    run(state, connection, &prepared, &parameters).map_err(|error| locate(error, change.table))
 }
 
 /// Runs an SQL statement.

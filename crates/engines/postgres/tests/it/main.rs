@@ -11,4 +11,5 @@ mod model; // random programs, against the memory engine and against rows one by
 mod pgbouncer; // the suite behind a proxy that pools by transaction
 mod proxy; // a line that can be cut
 mod round_trips; // how often a transaction waits for the server
+mod shape_statements; // typed statements with other values, and after changes of tables
 mod support; // servers and stores

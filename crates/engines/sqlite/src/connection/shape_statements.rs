@@ -21,7 +21,7 @@ impl Connection {
     pub(crate) fn each_selected(&mut self, select: &Select, row: EachRow<'_>) -> Result<()> {
         let table = Some(&*select.table);
         let write = || bobak_sql::select(Dialect::Sqlite, select);
-        if let Some(shape) = StatementShape::of_select(select)
+        if let Some(shape) = StatementShape::of_select(Dialect::Sqlite, select)
             && let Some(id) = self.shape_statement(&shape, || Some(write()))?
         {
             return self.each_row_of(id, shape.values().iter().map(Value::as_ref), table, row);
@@ -34,7 +34,7 @@ impl Connection {
     pub(crate) fn each_joined(&mut self, join: &Join, row: EachRow<'_>) -> Result<bool> {
         let table = join.tables.first().map(|first| &*first.table);
         let write = || bobak_sql::join(Dialect::Sqlite, join);
-        if let Some(shape) = StatementShape::of_join(join)
+        if let Some(shape) = StatementShape::of_join(Dialect::Sqlite, join)
             && let Some(id) = self.shape_statement(&shape, write)?
         {
             return self
@@ -48,7 +48,7 @@ impl Connection {
     /// Changes or deletes all rows that match; returns their number.
     pub(crate) fn change_rows(&mut self, change: &BulkChange<'_>) -> Result<u64> {
         let write = || bobak_sql::change(Dialect::Sqlite, change);
-        if let Some(shape) = StatementShape::of_change(change)
+        if let Some(shape) = StatementShape::of_change(Dialect::Sqlite, change)
             && let Some(id) = self.shape_statement(&shape, || Some(write()))?
         {
             let values = shape.values().iter().map(Value::as_ref);
@@ -187,17 +187,17 @@ fn bind_other<'v>(binder: &mut Binder<'v>, value: ValueRef<'v>) {
 fn template_statement(query: &TemplateQuery) -> Option<(String, Vec<Value<'static>>)> {
     match query {
         TemplateQuery::Select(select) => {
-            let shape = StatementShape::of_select(select)?;
+            let shape = StatementShape::of_select(Dialect::Sqlite, select)?;
             with_values(&shape, bobak_sql::select(Dialect::Sqlite, select))
         }
         TemplateQuery::Join(join) => {
-            let shape = StatementShape::of_join(join)?;
+            let shape = StatementShape::of_join(Dialect::Sqlite, join)?;
             with_values(&shape, bobak_sql::join(Dialect::Sqlite, join)?)
         }
         TemplateQuery::Update { table, condition, assigns } => {
             let condition = condition.as_ref();
             let change = BulkChange { table, condition, assign: Some(assigns) };
-            let shape = StatementShape::of_change(&change)?;
+            let shape = StatementShape::of_change(Dialect::Sqlite, &change)?;
             with_values(&shape, bobak_sql::change(Dialect::Sqlite, &change))
         }
     }
