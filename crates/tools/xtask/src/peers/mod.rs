@@ -53,7 +53,9 @@ fn compare(
 ) -> Outcome {
     let shops = programs.0;
     shops.iter().try_for_each(build::release)?;
-    let server = Postgres::start_with(&Options::new().durable()).map_err(not_started)?;
+    // It would analyze the tables of one program before those of another.
+    let options = Options::new().durable().setting("autovacuum", "off");
+    let server = Postgres::start_with(&options).map_err(not_started)?;
     let sqlite = measure::times(programs, &measure::DatabaseKind::Files, rounds)?;
     let postgres = measure::times(programs, &measure::DatabaseKind::Server(&server), rounds)?;
     let logging = Options::new().setting("log_statement", "all");
