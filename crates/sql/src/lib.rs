@@ -53,6 +53,7 @@ mod remark;
 mod schema;
 mod search;
 mod select;
+#[cfg(feature = "server")]
 pub mod server;
 mod shape;
 mod side_effects;
