@@ -3,15 +3,15 @@
 use crate::analyzer::Analyzer;
 use crate::kind::{ValueKind, has_unit, unsupported};
 use crate::large_stack::with_stack;
+use crate::parser::parse;
 use crate::relations::{Relation, Relations};
+use crate::rewrite::Rewrite;
+use crate::tree::{ParsedStatement, UpdateParts};
 use crate::vocabulary::SHARED_FUNCTIONS;
 use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
-use bobak_core::{Error, ErrorKind, Result, Type};
-use turso_parser::ast::{Cmd, FromClause, OneSelect, Stmt, Update};
-use turso_parser::parser::Parser;
+use bobak_core::{ErrorKind, Result, Type};
 
-/// The deepest nesting of parentheses. The parser is recursive, and limits only the depth of
-/// expressions, to 100.
+/// The deepest nesting of parentheses. The parser is recursive, and has a limit of its own for chains of operators.
 const MAX_DEPTH: usize = 32;
 /// Enough for that depth in a debug build, where a level takes 100 kB. It is reserved, not touched.
 const STACK: usize = 64 << 20;
@@ -49,7 +49,7 @@ pub struct Analysis {
 /// }
 ///
 /// let analysis = analyze("SELECT balance FROM account WHERE balance > 5", &Account, &[])?;
-/// let sql = "SELECT balance FROM account WHERE balance > 50000;";
+/// let sql = "SELECT balance FROM account WHERE balance > 50000";
 /// assert_eq!(analysis.sql.as_deref(), Some(sql));
 /// assert_eq!(analysis.columns, [Some(Type::Currency)]);
 /// # Ok::<(), bobak_core::Error>(())
@@ -67,7 +67,7 @@ pub fn analyze(
     if !has_units && !may_read_what_it_updates(sql) {
         return Ok(Analysis::default());
     }
-    let run = |relations: &dyn Relations| rewrite(sql, Analyzer::new(relations, parameters));
+    let run = |relations: &dyn Relations| rewrite(sql, relations, parameters);
     match with_stack(STACK, relations, run) {
         Err(error) if !has_units && error.kind() == ErrorKind::Unsupported => {
             Ok(Analysis::default())
@@ -76,34 +76,21 @@ pub fn analyze(
     }
 }
 
-fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
-    let mut command = parse(sql)?;
-    let (Cmd::Stmt(statement)
-    | Cmd::Explain(statement)
-    | Cmd::ExplainQueryPlan { stmt: statement, .. }) = &mut command;
-    if !is_analyzed(statement) {
-        return Ok(Analysis::default());
-    }
-    if let Stmt::Update(update) = statement
-        && reads_what_it_updates(update)
+fn rewrite(sql: &str, relations: &dyn Relations, parameters: &[Option<Type>]) -> Result<Analysis> {
+    let parsed = parse(sql)?;
+    let mut analyzer = Analyzer::new(relations, parameters, Rewrite::new(sql, &parsed.parameters));
+    if let ParsedStatement::Update(update) = &parsed.statement
+        && reads_what_it_updates(sql, update)
     {
-        update.from = one_row()?;
-        analyzer.changed.set(true);
+        analyzer.rewrite.insert(update.from_place, " FROM (SELECT 1)");
     }
-    let columns = analyzer.statement(statement)?;
+    let columns = analyzer.statement(&parsed.statement)?;
     let types = columns.list.iter().map(|column| match column.kind {
         ValueKind::Of(ty) => Some(ty),
         ValueKind::Plain | ValueKind::Null => None,
     });
     let columns = if columns.open { Vec::new() } else { types.collect() };
-    let sql = analyzer.changed.get().then(|| command.to_string());
-    // The printed text must say what was meant.
-    if let Some(sql) = &sql
-        && parse(sql)?.to_string() != *sql
-    {
-        return Err(unsupported("the statement has a part that cannot be rewritten"));
-    }
-    Ok(Analysis { sql, columns })
+    Ok(Analysis { sql: analyzer.rewrite.finish(parsed.end), columns })
 }
 
 /// Whether [`analyze`] may rewrite the statement: it names a view, or a table with amounts, dates,
@@ -187,22 +174,11 @@ fn may_read_what_it_updates(sql: &str) -> bool {
 
 /// Whether a new value of an UPDATE comes from a subquery over the same table. SQLite computes it when the rows
 /// before are updated already, unless there is a FROM clause; servers and virtual tables compute all values first.
-fn reads_what_it_updates(update: &Update) -> bool {
-    let table = update.tbl_name.name.as_str().to_ascii_lowercase();
+fn reads_what_it_updates(sql: &str, update: &UpdateParts<'_>) -> bool {
+    let table = update.target.table.name.to_ascii_lowercase();
     let reads = |text: &str| text.contains("select") && text.contains(&table);
-    update.from.is_none()
-        && update.sets.iter().any(|set| reads(&set.expr.to_string().to_ascii_lowercase()))
-}
-
-/// A FROM clause with one row.
-fn one_row() -> Result<Option<FromClause>> {
-    Ok(match parse("SELECT 1 FROM (SELECT 1)")? {
-        Cmd::Stmt(Stmt::Select(select)) => match select.body.select {
-            OneSelect::Select { from, .. } => from,
-            OneSelect::Values(_) => None,
-        },
-        _ => None,
-    })
+    let mut values = update.sets.iter().filter_map(|set| sql.get(set.value.span.clone()));
+    update.from.is_none() && values.any(|value| reads(&value.to_ascii_lowercase()))
 }
 
 fn name_of(token: &SqlToken<'_>) -> Option<String> {
@@ -211,28 +187,4 @@ fn name_of(token: &SqlToken<'_>) -> Option<String> {
         SqlTokenKind::Text => Some(token.unquoted().into_owned()),
         _ => token.name().map(|name| name.into_owned()),
     }
-}
-
-fn parse(sql: &str) -> Result<Cmd> {
-    let parsed = Parser::new(sql.as_bytes()).next_cmd();
-    parsed.ok().flatten().ok_or_else(|| {
-        let message =
-            "a statement over amounts, dates or times has a part that Bobak cannot analyze";
-        Error::new(ErrorKind::Unsupported, message)
-    })
-}
-
-/// Whether a statement has expressions over rows: other texts are in stored units.
-const fn is_analyzed(statement: &Stmt) -> bool {
-    matches!(
-        statement,
-        Stmt::Select(_)
-            | Stmt::Insert { .. }
-            | Stmt::Update(_)
-            | Stmt::Delete { .. }
-            | Stmt::CreateView { .. }
-            | Stmt::CreateTable { .. }
-            | Stmt::CreateIndex { .. }
-            | Stmt::CreateTrigger { .. }
-    )
 }

@@ -2,12 +2,12 @@
 
 use crate::convert;
 use crate::kind::ValueKind;
+use crate::parser::parse;
 use crate::relations::{Relation, Relations};
+use crate::rewrite::Rewrite;
 use crate::scope::{ColumnList, NameScope, ScopeColumn, resolve};
+use crate::tree::{ParsedExpr, ParsedStatement};
 use bobak_core::{Result, Type};
-use std::cell::Cell;
-use turso_parser::ast::{Cmd, Expr, Stmt};
-use turso_parser::parser::Parser;
 
 /// The deepest nesting of views.
 const MAX_VIEWS: usize = 16;
@@ -22,32 +22,43 @@ pub(crate) struct Analyzer<'a> {
     pub ctes: Vec<(String, ColumnList)>,
     /// Whether the statement is in stored units: only types are inferred, nothing is rewritten.
     pub stored: bool,
-    /// Whether an expression was rewritten.
-    pub changed: Cell<bool>,
+    /// What is written for the statement.
+    pub rewrite: Rewrite<'a>,
     views: usize,
 }
 
 impl<'a> Analyzer<'a> {
-    pub(crate) fn new(relations: &'a dyn Relations, parameters: &'a [Option<Type>]) -> Self {
+    pub(crate) fn new(
+        relations: &'a dyn Relations,
+        parameters: &'a [Option<Type>],
+        rewrite: Rewrite<'a>,
+    ) -> Self {
         let (scopes, ctes) = (Vec::new(), Vec::new());
-        let changed = Cell::new(false);
-        Self { relations, parameters, scopes, ctes, stored: false, changed, views: 0 }
+        Self { relations, parameters, scopes, ctes, stored: false, rewrite, views: 0 }
     }
 
-    pub(crate) fn convert(&self, e: &mut Expr, from: ValueKind, to: ValueKind) -> Result<()> {
-        if !self.stored && convert::convert(e, from, to)? {
-            self.changed.set(true);
-        }
-        Ok(())
+    pub(crate) fn convert(
+        &mut self,
+        e: &ParsedExpr<'_>,
+        from: ValueKind,
+        to: ValueKind,
+    ) -> Result<()> {
+        if self.stored { Ok(()) } else { convert::convert(&mut self.rewrite, e, from, to) }
     }
 
     /// Makes a value without a unit; see [`convert::to_plain`].
-    pub(crate) fn to_plain(&self, e: &mut Expr, kind: ValueKind, as_text: bool) {
-        if let Some(ty) = kind.unit().filter(|_| !self.stored)
-            && convert::to_plain(e, ty, as_text)
-        {
-            self.changed.set(true);
+    pub(crate) fn write_plain(&mut self, e: &ParsedExpr<'_>, kind: ValueKind, as_text: bool) {
+        if let Some(ty) = kind.unit().filter(|_| !self.stored) {
+            convert::to_plain(&mut self.rewrite, e, ty, as_text);
         }
+    }
+
+    /// Infers types without writing anything.
+    pub(crate) fn tried<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.rewrite.clone();
+        let result = work(self);
+        self.rewrite = before;
+        result
     }
 
     pub(crate) fn resolve(&self, source: Option<&str>, name: &str) -> Option<ValueKind> {
@@ -98,11 +109,11 @@ impl<'a> Analyzer<'a> {
     /// The columns of a view, whose text is in stored units. Those of a text that cannot be
     /// analyzed have no known type.
     fn view(&self, names: Vec<String>, sql: &str) -> ColumnList {
-        let mut inner = Self::new(self.relations, &[]);
-        (inner.stored, inner.views) = (true, self.views + 1);
-        let kinds = match Parser::new(sql.as_bytes()).next_cmd() {
-            Ok(Some(Cmd::Stmt(Stmt::CreateView { mut select, .. }))) if self.views < MAX_VIEWS => {
-                let columns = inner.select(&mut select, None).unwrap_or_default();
+        let kinds = match parse(sql).map(|parsed| parsed.statement) {
+            Ok(ParsedStatement::CreateView(select)) if self.views < MAX_VIEWS => {
+                let mut inner = Analyzer::new(self.relations, &[], Rewrite::new(sql, &[]));
+                (inner.stored, inner.views) = (true, self.views + 1);
+                let columns = inner.select(&select, None).unwrap_or_default();
                 if columns.open { Vec::new() } else { columns.kinds() }
             }
             _ => Vec::new(),

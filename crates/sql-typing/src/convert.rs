@@ -2,38 +2,41 @@
 
 use crate::decimal::Decimal;
 use crate::kind::{ValueKind, is_time, long_decimal, mismatch, noun};
+use crate::rewrite::Rewrite;
+use crate::tree::{CastType, ExprKind, ParsedExpr, SignOperator};
 use bobak_core::{Error, Result, Type, Value, stored_literal};
 use std::fmt::Write;
-use turso_parser::ast::{
-    Expr, FunctionTail, Literal, Name, Operator, Type as TypeName, TypeSize, UnaryOperator,
-};
 
 /// Makes an expression of one kind one of another, where both meet in a comparison or a column.
-/// Returns whether it was rewritten.
 ///
 /// # Errors
 /// `Mismatch` if SQL cannot compare or combine them.
-pub(crate) fn convert(e: &mut Expr, from: ValueKind, to: ValueKind) -> Result<bool> {
-    if from == ValueKind::Null || from == to || matches!(e, Expr::Literal(Literal::Null)) {
-        return Ok(false);
+pub(crate) fn convert(
+    rewrite: &mut Rewrite<'_>,
+    e: &ParsedExpr<'_>,
+    from: ValueKind,
+    to: ValueKind,
+) -> Result<()> {
+    if from == ValueKind::Null || from == to || matches!(e.kind, ExprKind::Null) {
+        return Ok(());
     }
     match (from.unit(), to.unit()) {
-        (None, None) => Ok(false),
-        (None, Some(ty)) => to_unit(e, from, ty).map(|()| true),
+        (None, None) => Ok(()),
+        (None, Some(ty)) => to_unit(rewrite, e, from, ty),
         (Some(ty), None) if ty != Type::Currency && is_number(to) => {
             let help = "store it in a column of its type, or as text";
             Err(mismatch(format!("{} is not a number: {help}", noun(ty))))
         }
-        (Some(ty), None) => Ok(to_plain(e, ty, to == ValueKind::Of(Type::Text))),
+        (Some(ty), None) => {
+            to_plain(rewrite, e, ty, to == ValueKind::Of(Type::Text));
+            Ok(())
+        }
         (Some(Type::Date), Some(Type::DateTime | Type::Timestamp)) => {
-            let day = number("86400000000");
-            *e = parenthesized(Expr::binary(operand(take(e)), Operator::Multiply, day));
-            Ok(true)
+            rewrite.apply(e, "* 86400000000");
+            Ok(())
         }
-        (Some(Type::DateTime | Type::Timestamp), Some(Type::DateTime | Type::Timestamp)) => {
-            Ok(false)
-        }
-        (Some(from), Some(to)) if from == to => Ok(false),
+        (Some(Type::DateTime | Type::Timestamp), Some(Type::DateTime | Type::Timestamp)) => Ok(()),
+        (Some(from), Some(to)) if from == to => Ok(()),
         (Some(from), Some(to)) => {
             let (from, to) = (noun(from), noun(to));
             Err(mismatch(format!("{from} cannot be used as {to}")))
@@ -47,11 +50,11 @@ const fn is_number(kind: ValueKind) -> bool {
     matches!(kind, ValueKind::Of(I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | F32 | F64))
 }
 
-/// Converts what is not in the type's unit: literals now, other values when the statement runs.
-fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
-    if ty == Type::Decimal {
-        return to_digits(e, from);
-    }
+/// Checks that values without a unit can be compared or combined with those of a type.
+///
+/// # Errors
+/// `Mismatch` if they cannot.
+pub(crate) fn check_unit(from: ValueKind, ty: Type) -> Result<()> {
     let accepts = match from {
         ValueKind::Of(Type::Text) => ty != Type::Currency,
         ValueKind::Of(Type::Bytes) => ty == Type::Uuid,
@@ -59,20 +62,28 @@ fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
         ValueKind::Of(Type::Any) | ValueKind::Plain | ValueKind::Null => true,
         ValueKind::Of(_) => ty == Type::Currency,
     };
-    if !accepts {
-        return Err(not_combined(from, ty));
+    if accepts { Ok(()) } else { Err(not_combined(from, ty)) }
+}
+
+/// Converts what is not in the type's unit: literals now, other values when the statement runs.
+fn to_unit(rewrite: &mut Rewrite<'_>, e: &ParsedExpr<'_>, from: ValueKind, ty: Type) -> Result<()> {
+    if ty == Type::Decimal {
+        return to_digits(rewrite, e, from);
     }
+    check_unit(from, ty)?;
     match literal(e) {
         Some(SpelledLiteral::Number(text)) => {
             let amount = Decimal::parse(&text).and_then(Decimal::exact_amount);
             let scaled = amount.ok_or_else(|| mismatch(not_an_amount(&text)))?;
-            *e = number(&scaled.to_string());
+            rewrite.replace(e, number(&scaled.to_string()));
         }
         Some(SpelledLiteral::Text(text)) if ty == Type::Currency => {
             return Err(mismatch(format!("'{text}' is not an amount: write it without quotes")));
         }
-        Some(SpelledLiteral::Text(text)) => *e = stored_expr(&stored_literal(ty, &text)?),
-        None => *e = call(unit_function(ty), vec![take(e)]),
+        Some(SpelledLiteral::Text(text)) => {
+            rewrite.replace(e, stored_text(&stored_literal(ty, &text)?));
+        }
+        None => rewrite.call(unit_function(ty), e),
     }
     Ok(())
 }
@@ -88,10 +99,10 @@ fn not_combined(from: ValueKind, ty: Type) -> Error {
 }
 
 /// A value for a column of long decimal numbers, which are texts.
-fn to_digits(e: &mut Expr, from: ValueKind) -> Result<()> {
+fn to_digits(rewrite: &mut Rewrite<'_>, e: &ParsedExpr<'_>, from: ValueKind) -> Result<()> {
     match (literal(e), from) {
         (Some(SpelledLiteral::Number(digits)), _) => {
-            *e = Expr::Literal(Literal::String(format!("'{digits}'")));
+            rewrite.replace(e, format!("'{digits}'"));
             Ok(())
         }
         (_, ValueKind::Of(Type::Text | Type::Any) | ValueKind::Plain | ValueKind::Null) => Ok(()),
@@ -115,37 +126,36 @@ const fn unit_function(ty: Type) -> &'static str {
 }
 
 /// Makes a value without a unit: amounts become numbers, or text if `as_text`; dates and times
-/// become text. Returns whether it was rewritten.
-pub(crate) fn to_plain(e: &mut Expr, ty: Type, as_text: bool) -> bool {
-    *e = match ty {
-        Type::Currency if as_text => call("bobak_amount_text", vec![take(e)]),
-        Type::Currency => to_number(take(e)),
-        Type::Uuid if !as_text => return false,
-        Type::Decimal => return false,
-        _ => call(&format!("{}_text", unit_function(ty)), vec![take(e)]),
-    };
-    true
+/// become text.
+pub(crate) fn to_plain(rewrite: &mut Rewrite<'_>, e: &ParsedExpr<'_>, ty: Type, as_text: bool) {
+    match ty {
+        Type::Currency if as_text => rewrite.call("bobak_amount_text", e),
+        Type::Currency => to_number(rewrite, e),
+        Type::Uuid if !as_text => {}
+        Type::Decimal => {}
+        _ => rewrite.call(&format!("{}_text", unit_function(ty)), e),
+    }
 }
 
 /// An amount as a floating-point number.
-pub(crate) fn to_number(amount: Expr) -> Expr {
-    parenthesized(Expr::binary(operand(amount), Operator::Divide, number("10000.0")))
+pub(crate) fn to_number(rewrite: &mut Rewrite<'_>, amount: &ParsedExpr<'_>) {
+    rewrite.apply(amount, "/ 10000.0");
 }
 
 /// A moment as what SQLite's date functions read.
-pub(crate) fn to_clock(e: &mut Expr, ty: Type) -> Result<()> {
+pub(crate) fn to_clock(rewrite: &mut Rewrite<'_>, e: &ParsedExpr<'_>, ty: Type) -> Result<()> {
     let function = match ty {
         Type::DateTime | Type::Timestamp => "bobak_clock",
         Type::Time => "bobak_clock_time",
         Type::Date => "bobak_date_text",
         _ => return Err(mismatch(format!("{} is not a date or time", noun(ty)))),
     };
-    *e = call(function, vec![take(e)]);
+    rewrite.call(function, e);
     Ok(())
 }
 
 /// The text of a literal in quotes.
-pub(crate) fn text_literal(e: &Expr) -> Option<String> {
+pub(crate) fn text_literal(e: &ParsedExpr<'_>) -> Option<String> {
     match literal(e)? {
         SpelledLiteral::Text(text) => Some(text),
         SpelledLiteral::Number(_) => None,
@@ -159,22 +169,16 @@ enum SpelledLiteral {
 }
 
 /// The literal that an expression consists of.
-fn literal(e: &Expr) -> Option<SpelledLiteral> {
-    match e {
-        Expr::Literal(Literal::Numeric(text)) if text.contains('_') => {
-            Some(SpelledLiteral::Number(text.replace('_', "")))
-        }
-        Expr::Literal(Literal::Numeric(text)) => Some(SpelledLiteral::Number(text.clone())),
-        Expr::Literal(Literal::String(quoted)) => {
-            let inner = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
-            Some(SpelledLiteral::Text(inner.replace("''", "'")))
-        }
-        Expr::Parenthesized(inner) if inner.len() == 1 => literal(inner.first()?),
-        Expr::Unary(sign @ (UnaryOperator::Negative | UnaryOperator::Positive), inner) => {
+fn literal(e: &ParsedExpr<'_>) -> Option<SpelledLiteral> {
+    match &e.kind {
+        ExprKind::Number(text) => Some(SpelledLiteral::Number(text.replace('_', ""))),
+        ExprKind::Text(text) => Some(SpelledLiteral::Text(text.clone())),
+        ExprKind::Row(inner) if inner.len() == 1 => literal(inner.first()?),
+        ExprKind::Unary(sign @ (SignOperator::Negative | SignOperator::Positive), inner) => {
             let SpelledLiteral::Number(text) = literal(inner)? else { return None };
             Some(SpelledLiteral::Number(match (sign, text.strip_prefix('-')) {
-                (UnaryOperator::Negative, Some(positive)) => positive.to_owned(),
-                (UnaryOperator::Negative, None) => format!("-{text}"),
+                (SignOperator::Negative, Some(positive)) => positive.to_owned(),
+                (SignOperator::Negative, None) => format!("-{text}"),
                 _ => text,
             }))
         }
@@ -182,7 +186,7 @@ fn literal(e: &Expr) -> Option<SpelledLiteral> {
     }
 }
 
-fn stored_expr(value: &Value<'_>) -> Expr {
+fn stored_text(value: &Value<'_>) -> String {
     match value {
         Value::Int(stored) => number(&stored.to_string()),
         Value::Bytes(bytes) => {
@@ -193,9 +197,9 @@ fn stored_expr(value: &Value<'_>) -> Expr {
                 let _ = write!(hex, "{byte:02X}");
             }
             hex.push('\'');
-            Expr::Literal(Literal::Blob(hex))
+            hex
         }
-        _ => Expr::Literal(Literal::Null),
+        _ => "NULL".to_owned(),
     }
 }
 
@@ -203,35 +207,38 @@ fn stored_expr(value: &Value<'_>) -> Expr {
 ///
 /// # Errors
 /// `Mismatch` for a type that the values cannot have.
-pub(crate) fn cast(e: &mut Expr, from: ValueKind, target: &TypeName) -> Result<Option<ValueKind>> {
-    let name = target.name.to_ascii_uppercase();
-    let wanted = match name.as_str() {
-        "DECIMAL" | "NUMERIC" => return cast_decimal(e, from, target.size.as_ref()),
+pub(crate) fn cast(
+    rewrite: &mut Rewrite<'_>,
+    e: &ParsedExpr<'_>,
+    from: ValueKind,
+    target: &CastType,
+) -> Result<Option<ValueKind>> {
+    let wanted = match target.name.as_str() {
+        "DECIMAL" | "NUMERIC" => return Ok(cast_decimal(rewrite, e, from, target)),
         "DATE" => Type::Date,
         "TIME" => Type::Time,
         "DATETIME" => Type::DateTime,
         "TIMESTAMP" => Type::Timestamp,
         "UUID" => Type::Uuid,
-        _ => return cast_from_unit(e, from, &name),
+        _ => return cast_from_unit(rewrite, e, from, &target.name),
     };
     match (from.unit(), wanted) {
-        (Some(Type::DateTime | Type::Timestamp), Type::Date) => {
-            *e = call("bobak_day", vec![take(e)]);
-        }
-        _ => drop(convert(e, from, ValueKind::Of(wanted))?),
+        (Some(Type::DateTime | Type::Timestamp), Type::Date) => rewrite.call("bobak_day", e),
+        _ => convert(rewrite, e, from, ValueKind::Of(wanted))?,
     }
     Ok(Some(ValueKind::Of(wanted)))
 }
 
 /// A decimal type with one to four decimals is an amount.
 fn cast_decimal(
-    e: &mut Expr,
+    rewrite: &mut Rewrite<'_>,
+    e: &ParsedExpr<'_>,
     from: ValueKind,
-    size: Option<&TypeSize>,
-) -> Result<Option<ValueKind>> {
-    let decimals = match size {
-        Some(TypeSize::TypeSize(_, decimals)) => decimals.to_string().parse::<u8>().ok(),
-        Some(TypeSize::MaxSize(_)) => Some(0),
+    target: &CastType,
+) -> Option<ValueKind> {
+    let decimals = match &target.size {
+        Some((1, _)) => Some(0),
+        Some((_, decimals)) => decimals.parse::<u8>().ok(),
         None => None,
     };
     const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
@@ -242,37 +249,41 @@ fn cast_decimal(
             if from != AMOUNT {
                 let is_long = from == ValueKind::Of(Type::Decimal);
                 let function = if is_long { "bobak_amount_of_digits" } else { "bobak_amount" };
-                *e = call(function, vec![take(e)]);
+                rewrite.call(function, e);
             }
             if decimals < 4 {
-                *e = call("bobak_round", vec![take(e), number(&decimals.to_string())]);
+                rewrite.wrap(e, "bobak_round(", &format!(", {decimals})"));
             }
-            Ok(Some(AMOUNT))
+            Some(AMOUNT)
         }
-        _ if from == AMOUNT => Ok(Some(AMOUNT)),
-        _ => Ok(None),
+        _ if from == AMOUNT => Some(AMOUNT),
+        _ => None,
     }
 }
 
 /// A cast of an amount, date or time to one of SQLite's own types, by the letters of its name.
-fn cast_from_unit(e: &mut Expr, from: ValueKind, name: &str) -> Result<Option<ValueKind>> {
+fn cast_from_unit(
+    rewrite: &mut Rewrite<'_>,
+    e: &ParsedExpr<'_>,
+    from: ValueKind,
+    name: &str,
+) -> Result<Option<ValueKind>> {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let Some(ty) = from.unit() else { return Ok(None) };
     let is_integer = has(&["INT"]);
     if !is_integer && has(&["CHAR", "CLOB", "TEXT"]) {
-        to_plain(e, ty, true);
+        to_plain(rewrite, e, ty, true);
         return Ok(None);
     }
     match ty {
         Type::Decimal if is_integer => Err(long_decimal()),
         Type::Uuid | Type::Decimal => Ok(None),
         Type::Currency if is_integer => {
-            let whole = call("bobak_round", vec![take(e), number("0")]);
-            *e = parenthesized(Expr::binary(whole, Operator::Divide, number("10000")));
+            rewrite.wrap(e, "(bobak_round(", ", 0) / 10000)");
             Ok(Some(ValueKind::Of(Type::I64)))
         }
         Type::Currency => {
-            *e = to_number(take(e));
+            to_number(rewrite, e);
             Ok(Some(ValueKind::Of(Type::F64)))
         }
         ty => {
@@ -283,42 +294,7 @@ fn cast_from_unit(e: &mut Expr, from: ValueKind, name: &str) -> Result<Option<Va
     }
 }
 
-pub(crate) fn call(function: &str, arguments: Vec<Expr>) -> Expr {
-    Expr::FunctionCall {
-        name: Name::exact(function.to_owned()),
-        distinctness: None,
-        args: arguments.into_iter().map(Box::new).collect(),
-        order_by: Vec::new(),
-        within_group: Vec::new(),
-        filter_over: FunctionTail { filter_clause: None, over_clause: None },
-    }
-}
-
-pub(crate) fn number(text: &str) -> Expr {
-    let literal = |text: &str| Expr::Literal(Literal::Numeric(text.to_owned()));
-    match text.strip_prefix('-') {
-        Some(magnitude) => parenthesized(Expr::unary(UnaryOperator::Negative, literal(magnitude))),
-        None => literal(text),
-    }
-}
-
-pub(crate) fn parenthesized(e: Expr) -> Expr {
-    Expr::Parenthesized(vec![Box::new(e)])
-}
-
-/// An expression in parentheses, unless it is the operand of any operator without them.
-fn operand(e: Expr) -> Expr {
-    match e {
-        Expr::Id(_)
-        | Expr::Qualified(..)
-        | Expr::DoublyQualified(..)
-        | Expr::Variable(_)
-        | Expr::FunctionCall { .. }
-        | Expr::Parenthesized(_) => e,
-        _ => parenthesized(e),
-    }
-}
-
-pub(crate) fn take(e: &mut Expr) -> Expr {
-    std::mem::take(e)
+/// A number as SQL text, which can be the operand of any operator.
+fn number(text: &str) -> String {
+    if text.starts_with('-') { format!("({text})") } else { text.to_owned() }
 }

@@ -3,13 +3,11 @@
 use crate::analyzer::Analyzer;
 use crate::kind::{ValueKind, long_decimal, unsupported};
 use crate::scope::{ColumnList, FromSource, NameScope, ScopeColumn};
-use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
-use bobak_core::{Result, Type};
-use turso_parser::ast::{
-    As, CommonTableExpr, Expr, FromClause, JoinConstraint, JoinOperator, JoinType,
-    JoinedSelectTable, Literal, Name, OneSelect, ResultColumn, Select, SelectTable, SortedColumn,
-    With,
+use crate::tree::{
+    ExprKind, FromTable, FromTables, JoinedSource, NamedSelect, ParsedExpr, ParsedSelect,
+    ResultTerm, RowSource, SelectArm, SelectParts,
 };
+use bobak_core::{Result, Type};
 
 /// How often the types of a recursive common table expression are inferred.
 const MAX_ROUNDS: usize = 4;
@@ -18,55 +16,66 @@ impl Analyzer<'_> {
     /// Rewrites a SELECT. Its columns get the `wanted` kinds, if there are any.
     pub(crate) fn select(
         &mut self,
-        select: &mut Select,
+        select: &ParsedSelect<'_>,
         wanted: Option<&[ValueKind]>,
     ) -> Result<ColumnList> {
-        let outer = self.ctes.len();
-        let with = select.with.as_mut().map_or(Ok(()), |with| self.with(with));
-        let columns = with.and_then(|()| self.body(select, wanted));
-        self.ctes.truncate(outer);
-        columns
+        self.select_arms(select, &select.arms, wanted)
     }
 
-    pub(crate) fn with(&mut self, with: &mut With) -> Result<()> {
-        with.ctes.iter_mut().try_for_each(|cte| {
-            let columns = self.cte(cte)?;
-            self.ctes.push((cte.tbl_name.as_str().to_owned(), columns));
-            Ok(())
+    /// These parts of a SELECT.
+    fn select_arms(
+        &mut self,
+        select: &ParsedSelect<'_>,
+        arms: &[SelectArm<'_>],
+        wanted: Option<&[ValueKind]>,
+    ) -> Result<ColumnList> {
+        self.with_first(&select.with, |inner| {
+            let order = if arms.len() == select.arms.len() { &*select.order } else { &[] };
+            let columns = inner.body((arms, order), wanted)?;
+            if arms.len() == select.arms.len() {
+                inner.exprs(&select.limit)?;
+            }
+            Ok(columns)
         })
+    }
+
+    /// Runs `work` with common table expressions in scope.
+    pub(crate) fn with_first<R>(
+        &mut self,
+        with: &[NamedSelect<'_>],
+        work: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let outer = self.ctes.len();
+        let known = with.iter().try_for_each(|cte| {
+            let columns = self.cte(cte)?;
+            self.ctes.push((cte.name.clone(), columns));
+            Ok(())
+        });
+        let result = known.and_then(|()| work(self));
+        self.ctes.truncate(outer);
+        result
     }
 
     /// A common table expression. Its own name stands for what its first part returns, until the
     /// kinds of all parts agree.
-    fn cte(&mut self, cte: &mut CommonTableExpr) -> Result<ColumnList> {
-        let name = cte.tbl_name.as_str().to_owned();
+    fn cte(&mut self, cte: &NamedSelect<'_>) -> Result<ColumnList> {
         let named = |mut columns: ColumnList| {
-            for (column, given) in columns.list.iter_mut().zip(&cte.columns) {
-                given.col_name.as_str().clone_into(&mut column.name);
+            for (column, name) in columns.list.iter_mut().zip(&cte.columns) {
+                column.name.clone_from(name);
             }
             columns
         };
-        let original = cte.select.clone();
-        if original.body.compounds.is_empty() {
-            return self.select(&mut cte.select, None).map(named);
-        }
-        let mut first = Select { order_by: Vec::new(), limit: None, ..original.clone() };
-        first.body.compounds.clear();
-        let mut columns = named(self.select(&mut first, None)?);
+        let [first, _, ..] = cte.select.arms.as_slice() else {
+            return self.select(&cte.select, None).map(named);
+        };
+        let first = std::slice::from_ref(first);
+        let mut columns = named(self.tried(|inner| inner.select_arms(&cte.select, first, None))?);
         for _ in 0..MAX_ROUNDS {
-            let mut select = original.clone();
-            self.ctes.push((name.clone(), columns.clone()));
-            let found = self.select(&mut select, Some(&columns.kinds()));
-            self.ctes.pop();
             // The parts may need another kind than the first has.
-            let mut free = original.clone();
-            self.ctes.push((name.clone(), columns.clone()));
-            let unified = self.select(&mut free, None);
-            self.ctes.pop();
+            let unified = self.tried(|inner| inner.cte_body(cte, &columns, None));
             let unified = named(unified?);
             if unified.kinds().iter().zip(columns.kinds()).all(|(u, k)| u.unit() == k.unit()) {
-                found?;
-                cte.select = select;
+                self.cte_body(cte, &columns, Some(&columns.kinds()))?;
                 return Ok(columns);
             }
             columns = unified;
@@ -74,17 +83,33 @@ impl Analyzer<'_> {
         Err(unsupported("a recursive query whose columns change their types"))
     }
 
-    fn body(&mut self, select: &mut Select, wanted: Option<&[ValueKind]>) -> Result<ColumnList> {
-        let Select { body, order_by, limit, .. } = select;
-        let is_simple = body.compounds.is_empty();
-        let (order, mut none) = (order_by, Vec::new());
-        let first_order: &mut [SortedColumn] = if is_simple { &mut *order } else { &mut none };
-        let mut columns = self.one_select(&mut body.select, first_order)?;
-        let mut arms = vec![columns.kinds()];
-        for compound in &mut body.compounds {
-            let others = self.one_select(&mut compound.select, &mut [])?;
-            columns.open |= others.open;
-            arms.push(others.kinds());
+    /// The query of a common table expression, whose name stands for these columns.
+    fn cte_body(
+        &mut self,
+        cte: &NamedSelect<'_>,
+        columns: &ColumnList,
+        wanted: Option<&[ValueKind]>,
+    ) -> Result<ColumnList> {
+        self.ctes.push((cte.name.clone(), columns.clone()));
+        let found = self.select(&cte.select, wanted);
+        self.ctes.pop();
+        found
+    }
+
+    fn body(
+        &mut self,
+        (parts, order): (&[SelectArm<'_>], &[ParsedExpr<'_>]),
+        wanted: Option<&[ValueKind]>,
+    ) -> Result<ColumnList> {
+        let is_simple = parts.len() == 1;
+        let (mut columns, mut arms) = (ColumnList::default(), Vec::new());
+        for part in parts {
+            let found = self.arm(part, if is_simple { order } else { &[] })?;
+            arms.push(found.kinds());
+            match arms.len() {
+                1 => columns = found,
+                _ => columns.open |= found.open,
+            }
         }
         for (place, column) in columns.list.iter_mut().enumerate() {
             let mut kinds = arms.iter().filter_map(|arm| arm.get(place)).copied();
@@ -93,51 +118,33 @@ impl Analyzer<'_> {
                 None => kinds.try_fold(ValueKind::Null, ValueKind::unify)?,
             };
         }
-        let every = body.compounds.iter_mut().map(|compound| &mut compound.select);
-        for (arm, kinds) in std::iter::once(&mut body.select).chain(every).zip(&arms) {
+        for (part, kinds) in parts.iter().zip(&arms) {
             for (place, (&from, column)) in kinds.iter().zip(&columns.list).enumerate() {
-                self.convert_arm(arm, place, from, column.kind)?;
+                self.convert_arm(part, place, from, column.kind)?;
             }
         }
         if !is_simple {
             let scope = NameScope { aliases: columns.clone(), ..NameScope::default() };
             self.within(scope, |inner| inner.sorted(order))?;
         }
-        let is_long = |column: &SortedColumn| match &*column.expr {
-            Expr::Literal(Literal::Numeric(place)) => {
-                let place = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
-                let column = place.and_then(|place| columns.list.get(place));
-                column.is_some_and(|column| column.kind == ValueKind::Of(Type::Decimal))
-            }
-            _ => false,
-        };
-        if order.iter().any(is_long) {
-            return Err(long_decimal());
-        }
-        if let Some(limit) = limit {
-            self.expr(&mut limit.expr)?;
-            self.optional(&mut limit.offset)?;
-        }
+        reject_long(order, &columns)?;
         Ok(columns)
     }
 
     /// Converts one result column of a SELECT.
     pub(crate) fn convert_column(
-        &self,
-        select: &mut Select,
+        &mut self,
+        select: &ParsedSelect<'_>,
         place: usize,
         from: ValueKind,
         to: ValueKind,
     ) -> Result<()> {
-        let others = select.body.compounds.iter_mut().map(|compound| &mut compound.select);
-        std::iter::once(&mut select.body.select)
-            .chain(others)
-            .try_for_each(|arm| self.convert_arm(arm, place, from, to))
+        select.arms.iter().try_for_each(|arm| self.convert_arm(arm, place, from, to))
     }
 
     fn convert_arm(
-        &self,
-        arm: &mut OneSelect,
+        &mut self,
+        arm: &SelectArm<'_>,
         place: usize,
         from: ValueKind,
         to: ValueKind,
@@ -146,72 +153,58 @@ impl Analyzer<'_> {
             return Ok(());
         }
         match arm {
-            OneSelect::Values(rows) => {
-                rows.iter_mut().try_for_each(|row| match row.get_mut(place) {
-                    // Each row's own kind is known from what it is; the column's is that of all rows.
-                    Some(e) => self.convert(
-                        e,
-                        if from == ValueKind::Null { ValueKind::Plain } else { from },
-                        to,
-                    ),
-                    None => Ok(()),
-                })
-            }
-            OneSelect::Select { columns, .. } => {
+            SelectArm::Values(rows) => rows.iter().try_for_each(|row| match row.get(place) {
+                // Each row's own kind is known from what it is; the column's is that of all rows.
+                Some(e) => {
+                    let from = if from == ValueKind::Null { ValueKind::Plain } else { from };
+                    self.convert(e, from, to)
+                }
+                None => Ok(()),
+            }),
+            SelectArm::Select(parts) => {
                 if from.unit().is_none() && to.unit().is_none() {
                     return Ok(());
                 }
-                if columns.iter().any(|column| !matches!(column, ResultColumn::Expr(..))) {
+                if parts.columns.iter().any(|column| !matches!(column, ResultTerm::Value(..))) {
                     return Err(unsupported("name the columns instead of *: some need conversion"));
                 }
-                match columns.get_mut(place) {
-                    Some(ResultColumn::Expr(e, _)) => self.convert(e, from, to),
+                match parts.columns.get(place) {
+                    Some(ResultTerm::Value(e, _)) => self.convert(e, from, to),
                     _ => Ok(()),
                 }
             }
         }
     }
 
-    fn one_select(
-        &mut self,
-        select: &mut OneSelect,
-        order: &mut [SortedColumn],
-    ) -> Result<ColumnList> {
-        match select {
-            OneSelect::Values(rows) => self.values(rows),
-            OneSelect::Select { columns, from, where_clause, group_by, window_clause, .. } => {
-                let scope =
-                    from.as_mut().map_or(Ok(NameScope::default()), |from| self.from(from))?;
-                self.within(scope, |inner| {
-                    let found = inner.result_columns(columns)?;
-                    if let Some(scope) = inner.scopes.last_mut() {
-                        scope.aliases = found.clone();
-                    }
-                    inner.optional(where_clause)?;
-                    if let Some(group_by) = group_by {
-                        inner.exprs(&mut group_by.exprs)?;
-                        inner.optional(&mut group_by.having)?;
-                    }
-                    for definition in window_clause {
-                        inner.window(&mut definition.window)?;
-                    }
-                    inner.sorted(order)?;
-                    Ok(found)
-                })
+    fn arm(&mut self, arm: &SelectArm<'_>, order: &[ParsedExpr<'_>]) -> Result<ColumnList> {
+        let parts: &SelectParts<'_> = match arm {
+            SelectArm::Values(rows) => return self.values(rows),
+            SelectArm::Select(parts) => parts,
+        };
+        let scope = parts.from.as_ref().map_or(Ok(NameScope::default()), |from| self.from(from))?;
+        self.within(scope, |inner| {
+            let found = inner.result_columns(&parts.columns)?;
+            if let Some(scope) = inner.scopes.last_mut() {
+                scope.aliases = found.clone();
             }
-        }
+            inner.optional(parts.filter.as_ref())?;
+            inner.exprs(&parts.group)?;
+            inner.optional(parts.having.as_ref())?;
+            parts.windows.iter().try_for_each(|window| inner.window(window))?;
+            inner.sorted(order)?;
+            Ok(found)
+        })
     }
 
-    #[expect(clippy::vec_box, reason = "the parser's type")]
-    fn values(&mut self, rows: &mut [Vec<Box<Expr>>]) -> Result<ColumnList> {
-        let kinds = rows.iter_mut().map(|row| self.exprs(row)).collect::<Result<Vec<_>>>()?;
+    fn values(&mut self, rows: &[Vec<ParsedExpr<'_>>]) -> Result<ColumnList> {
+        let kinds = rows.iter().map(|row| self.exprs(row)).collect::<Result<Vec<_>>>()?;
         let width = kinds.first().map_or(0, Vec::len);
         let mut columns = ColumnList::default();
         for place in 0..width {
             let mut column = kinds.iter().filter_map(|row| row.get(place)).copied();
             let kind = column.try_fold(ValueKind::Null, ValueKind::unify)?;
-            for (row, kinds) in rows.iter_mut().zip(&kinds) {
-                if let (Some(e), Some(&from)) = (row.get_mut(place), kinds.get(place)) {
+            for (row, kinds) in rows.iter().zip(&kinds) {
+                if let (Some(e), Some(&from)) = (row.get(place), kinds.get(place)) {
                     self.convert(e, from, kind)?;
                 }
             }
@@ -221,19 +214,21 @@ impl Analyzer<'_> {
         Ok(columns)
     }
 
-    pub(crate) fn result_columns(&mut self, columns: &mut [ResultColumn]) -> Result<ColumnList> {
+    pub(crate) fn result_columns(&mut self, columns: &[ResultTerm<'_>]) -> Result<ColumnList> {
         let mut found = ColumnList::default();
         for column in columns {
             match column {
-                ResultColumn::Star => self.star(None, &mut found),
-                ResultColumn::TableStar(name) => self.star(Some(name.as_str()), &mut found),
-                ResultColumn::Expr(e, alias) => {
-                    keep_name(e, alias);
+                ResultTerm::Star => self.star(None, &mut found),
+                ResultTerm::TableStar(name) => self.star(Some(name), &mut found),
+                ResultTerm::Value(e, alias) => {
                     let kind = self.expr(e)?;
-                    let name = match (alias.as_ref(), column_name(e)) {
-                        (Some(alias), _) if alias.is_explicit() => alias.name().as_str(),
-                        (_, Some(name)) => name.as_str(),
-                        _ => "",
+                    let name = match (alias, column_name(e)) {
+                        (Some(alias), _) => alias,
+                        (None, Some(name)) => name,
+                        (None, None) => {
+                            self.rewrite.keep_name(e);
+                            self.rewrite.source(e.span.clone())
+                        }
                     };
                     found.list.push(ScopeColumn { name: name.to_owned(), kind, hidden: false });
                 }
@@ -250,7 +245,7 @@ impl Analyzer<'_> {
     }
 
     /// The sources of a FROM clause. Its conditions see all of them.
-    pub(crate) fn from(&mut self, from: &mut FromClause) -> Result<NameScope> {
+    pub(crate) fn from(&mut self, from: &FromTables<'_>) -> Result<NameScope> {
         let mut scope = NameScope::default();
         self.add_sources(from, &mut scope)?;
         self.within(scope, |inner| {
@@ -261,71 +256,61 @@ impl Analyzer<'_> {
 
     pub(crate) fn add_sources(
         &mut self,
-        from: &mut FromClause,
+        from: &FromTables<'_>,
         scope: &mut NameScope,
     ) -> Result<()> {
-        self.source(&mut from.select, scope)?;
-        for join in &mut from.joins {
+        self.source(&from.first, scope)?;
+        for join in &from.joins {
             let before = scope.sources.len();
-            self.source(&mut join.table, scope)?;
+            self.source(&join.table, scope)?;
             let (left, right) = scope.sources.split_at_mut(before);
             share_columns(join, left, right)?;
         }
         Ok(())
     }
 
-    pub(crate) fn join_conditions(&mut self, from: &mut FromClause) -> Result<()> {
-        let mut nested = vec![&mut *from.select];
-        for join in &mut from.joins {
-            nested.push(&mut join.table);
-            if let Some(JoinConstraint::On(condition)) = &mut join.constraint {
-                self.expr(condition)?;
-            }
+    pub(crate) fn join_conditions(&mut self, from: &FromTables<'_>) -> Result<()> {
+        for join in &from.joins {
+            self.optional(join.on.as_ref())?;
         }
-        for table in nested {
-            match table {
-                SelectTable::Sub(inner, _) => self.join_conditions(inner)?,
+        let tables = std::iter::once(&from.first).chain(from.joins.iter().map(|join| &join.table));
+        for table in tables {
+            match &table.source {
+                RowSource::Joins(inner) => self.join_conditions(inner)?,
                 // Arguments may name the columns of tables before it.
-                SelectTable::TableCall(_, args, _) => self.table_arguments(args)?,
-                _ => {}
+                RowSource::Call(_, arguments) => {
+                    for e in arguments {
+                        let kind = self.expr(e)?;
+                        self.convert(e, kind, ValueKind::Plain)?;
+                    }
+                }
+                RowSource::Table(_) | RowSource::Select(_) => {}
             }
         }
         Ok(())
     }
 
-    fn table_arguments(&mut self, args: &mut [Box<Expr>]) -> Result<()> {
-        for e in args {
-            let kind = self.expr(e)?;
-            self.convert(e, kind, ValueKind::Plain)?;
-        }
-        Ok(())
-    }
-
-    fn source(&mut self, table: &mut SelectTable, scope: &mut NameScope) -> Result<()> {
-        let name =
-            |alias: &Option<As>| alias.as_ref().map(|alias| alias.name().as_str().to_owned());
-        match table {
-            SelectTable::Table(table, alias, _) => {
-                let schema = table.db_name.as_ref().map(Name::as_str);
-                let columns = self.relation(schema, table.name.as_str())?;
-                let own = || Some(table.name.as_str().to_owned());
-                scope.add(name(alias).or_else(own), columns);
+    fn source(&mut self, table: &FromTable<'_>, scope: &mut NameScope) -> Result<()> {
+        let alias = table.alias.clone();
+        match &table.source {
+            RowSource::Table(table) => {
+                let columns = self.relation(table.schema.as_deref(), &table.name)?;
+                scope.add(alias.or_else(|| Some(table.name.clone())), columns);
             }
-            SelectTable::TableCall(function, _, alias) => {
-                let own = Some(function.name.as_str().to_owned());
-                scope.add(name(alias).or(own), ColumnList::unknown());
+            RowSource::Call(function, _) => {
+                scope.add(alias.or_else(|| Some(function.clone())), ColumnList::unknown());
             }
-            SelectTable::Select(select, alias) => {
+            RowSource::Select(select) => {
                 let columns = self.select(select, None)?;
-                scope.add(name(alias), columns);
+                scope.add(alias, columns);
             }
-            SelectTable::Sub(from, alias) => {
+            RowSource::Joins(from) => {
                 let first = scope.sources.len();
                 self.add_sources(from, scope)?;
-                if let Some(alias) = name(alias) {
+                if alias.is_some() {
                     let sources = scope.sources.split_off(first);
                     let inner = NameScope { sources, ..NameScope::default() };
-                    scope.add(Some(alias), inner.star(None));
+                    scope.add(alias, inner.star(None));
                 }
             }
         }
@@ -333,24 +318,34 @@ impl Analyzer<'_> {
     }
 }
 
+/// Rejects an order by the place of a column of long decimal numbers.
+fn reject_long(order: &[ParsedExpr<'_>], columns: &ColumnList) -> Result<()> {
+    let is_long = |e: &ParsedExpr<'_>| match e.kind {
+        ExprKind::Number(place) => {
+            let place = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
+            let column = place.and_then(|place| columns.list.get(place));
+            column.is_some_and(|column| column.kind == ValueKind::Of(Type::Decimal))
+        }
+        _ => false,
+    };
+    if order.iter().any(is_long) { Err(long_decimal()) } else { Ok(()) }
+}
+
 /// Records the columns that a join by USING or NATURAL shows once.
 fn share_columns(
-    join: &JoinedSelectTable,
+    join: &JoinedSource<'_>,
     left: &[FromSource],
     right: &mut [FromSource],
 ) -> Result<()> {
-    let is_natural = matches!(join.operator, JoinOperator::TypedJoin(Some(kind)) if kind.contains(JoinType::NATURAL));
     let left_kind = |name: &str| left.iter().find_map(|source| source.columns.find(name));
     for source in right {
-        let shared: Vec<String> = match &join.constraint {
-            Some(JoinConstraint::Using(names)) => {
-                names.iter().map(|name| name.as_str().to_owned()).collect()
-            }
-            _ if is_natural => {
+        let shared: Vec<String> = match join.is_natural {
+            _ if !join.using.is_empty() => join.using.clone(),
+            true => {
                 let names = source.columns.list.iter().map(|column| column.name.clone());
                 names.filter(|name| left_kind(name).is_some()).collect()
             }
-            _ => continue,
+            false => continue,
         };
         for name in &shared {
             if let (Some(left), Some(right)) = (left_kind(name), source.columns.find(name))
@@ -366,21 +361,10 @@ fn share_columns(
 }
 
 /// The name of the column that an expression is.
-fn column_name(e: &Expr) -> Option<&Name> {
-    match e {
-        Expr::Id(name) | Expr::Name(name) => Some(name),
-        Expr::Qualified(_, name) | Expr::DoublyQualified(_, _, name) => Some(name),
-        Expr::Parenthesized(inner) if inner.len() == 1 => column_name(inner.first()?),
+fn column_name<'e>(e: &'e ParsedExpr<'_>) -> Option<&'e str> {
+    match &e.kind {
+        ExprKind::Column(_, name) => Some(&name.text),
+        ExprKind::Row(inner) if inner.len() == 1 => column_name(inner.first()?),
         _ => None,
     }
-}
-
-/// SQLite names a column without an alias after the text of its expression, which may change.
-fn keep_name(e: &Expr, alias: &mut Option<As>) {
-    let Some(As::ImplicitColumnName(text)) = &*alias else { return };
-    *alias = column_name(e).is_none().then(|| {
-        let tokens = SqlTokenizer::new(SqlSyntax::Sqlite, text.as_str()).significant();
-        let end = tokens.last().map_or(0, |token| token.end());
-        As::As(Name::exact(text.as_str().get(..end).unwrap_or_default().to_owned()))
-    });
 }

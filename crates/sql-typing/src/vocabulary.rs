@@ -2,52 +2,52 @@
 //! for servers.
 
 use crate::analyzer::Analyzer;
-use crate::convert::{call, parenthesized, take, text_literal};
+use crate::convert::text_literal;
 use crate::kind::{ValueKind, mismatch, noun, unsupported};
+use crate::tree::{CallParts, ParsedExpr};
 use bobak_core::{DatePart, DateUnit, Field, Result, Type, Value, ValueRef};
-use turso_parser::ast::{Expr, Literal, Operator};
 
 /// The functions that are rewritten in any statement, with their numbers of arguments.
 pub(crate) const SHARED_FUNCTIONS: [(&str, usize); 4] =
     [("now", 0), ("date_part", 2), ("date_trunc", 2), ("json_value", 2)];
+
+/// The time of the statement, to the millisecond.
+const NOW: &str = "bobak_timestamp(strftime('%Y-%m-%d %H:%M:%f', 'now'))";
 
 const TIMESTAMP: ValueKind = ValueKind::Of(Type::Timestamp);
 
 impl Analyzer<'_> {
     /// Rewrites a call of the vocabulary. `None` if it is another call.
     pub(crate) fn shared_call(
-        &self,
-        e: &mut Expr,
-        name: &str,
+        &mut self,
+        e: &ParsedExpr<'_>,
+        call: &CallParts<'_>,
         kinds: &[ValueKind],
     ) -> Result<Option<ValueKind>> {
-        let Expr::FunctionCall { args, .. } = e else { return Ok(None) };
-        if self.stored || !is_shared(name, args.len()) {
+        let name = call.name.as_str();
+        if self.stored || !is_shared(name, call.arguments.len()) {
             return Ok(None);
         }
-        let (rewritten, kind) = match (name, args.as_mut_slice(), kinds) {
+        let (rewritten, kind) = match (name, call.arguments.as_slice(), kinds) {
             ("json_value", [document, path], _) => {
-                let path = take(path);
-                let element =
-                    Expr::binary(parenthesized(take(document)), Operator::ArrowRight, path);
-                (call("bobak_scalar", vec![parenthesized(element)]), ValueKind::Of(Type::Text))
+                let (document, path) = (self.rewrite.text(document), self.rewrite.text(path));
+                (format!("bobak_scalar((({document}) -> {path}))"), ValueKind::Of(Type::Text))
             }
             (_, [unit, moment], [_, kind]) => self.unit_call(name, unit, moment, *kind)?,
-            _ => (current(), TIMESTAMP),
+            _ => (NOW.to_owned(), TIMESTAMP),
         };
-        *e = rewritten;
-        self.changed.set(true);
+        self.rewrite.replace(e, rewritten);
         Ok(Some(kind))
     }
 
     /// `date_part(unit, moment)` or `date_trunc(unit, moment)`.
     fn unit_call(
-        &self,
+        &mut self,
         name: &str,
-        unit: &mut Expr,
-        moment: &mut Expr,
+        unit: &ParsedExpr<'_>,
+        moment: &ParsedExpr<'_>,
         kind: ValueKind,
-    ) -> Result<(Expr, ValueKind)> {
+    ) -> Result<(String, ValueKind)> {
         let Some(unit_name) = text_literal(unit) else {
             let message =
                 format!("the first argument of {name} is a text in quotes, such as 'month'");
@@ -69,15 +69,16 @@ impl Analyzer<'_> {
             (false, Type::DateTime) => ("bobak_start_local", ValueKind::Of(ty)),
             (false, _) => ("bobak_start", TIMESTAMP),
         };
-        Ok((call(function, vec![take(unit), take(moment)]), kind))
+        let (unit, moment) = (self.rewrite.text(unit), self.rewrite.text(moment));
+        Ok((format!("{function}({unit}, {moment})"), kind))
     }
 }
 
 impl Analyzer<'_> {
     /// Makes a date or time microseconds. Returns what they are of: a date-time, a timestamp or a time.
-    fn micros(&self, moment: &mut Expr, kind: ValueKind) -> Result<Type> {
+    fn micros(&mut self, moment: &ParsedExpr<'_>, kind: ValueKind) -> Result<Type> {
         if text_literal(moment).is_some_and(|text| text.eq_ignore_ascii_case("now")) {
-            *moment = current();
+            self.rewrite.replace(moment, NOW.to_owned());
             return Ok(Type::Timestamp);
         }
         match kind.unit() {
@@ -95,13 +96,6 @@ impl Analyzer<'_> {
 pub(crate) fn is_shared(name: &str, arguments: usize) -> bool {
     let mut all = SHARED_FUNCTIONS.iter();
     all.any(|(known, count)| known.eq_ignore_ascii_case(name) && *count == arguments)
-}
-
-/// The time of the statement, to the millisecond.
-fn current() -> Expr {
-    let text = |text: &str| Expr::Literal(Literal::String(format!("'{text}'")));
-    let at = call("strftime", vec![text("%Y-%m-%d %H:%M:%f"), text("now")]);
-    call("bobak_timestamp", vec![at])
 }
 
 /// What `bobak_part` returns.

@@ -22,7 +22,7 @@ fn names_are_found_through_sources() {
         ),
         (
             "select 1 from (select * from orders) s where s.total > 1",
-            "SELECT 1 AS \"1\" FROM (SELECT * FROM orders) s WHERE s.total > 10000",
+            "SELECT 1 FROM (SELECT * FROM orders) s WHERE s.total > 10000",
         ),
         (
             "with c as (select sum(total) as t from orders) select * from c where t > 1",
@@ -38,12 +38,12 @@ fn names_are_found_through_sources() {
         ),
         (
             "select id from orders o where exists (select 1 from items where price > 1 and total > 2)",
-            "SELECT id FROM orders o WHERE EXISTS (SELECT 1 AS \"1\" FROM items WHERE price > 10000 AND total > 20000)",
+            "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM items WHERE price > 10000 AND total > 20000)",
         ),
         ("select id from orders where total > (select max(price) from items)", ""),
         (
             "select id from orders where total > (select max(weight) from items)",
-            "SELECT id FROM orders WHERE total > bobak_amount((SELECT max(weight) AS \"max(weight)\" FROM items))",
+            "SELECT id FROM orders WHERE total > bobak_amount((SELECT max(weight) FROM items))",
         ),
         (
             "select id from orders where total in (select weight from items)",
@@ -84,7 +84,7 @@ fn names_are_found_through_sources() {
 fn recursive_expressions_agree_on_a_type() {
     check(&[(
         "with recursive r(n, t) as (select 1, 0 union all select n + 1, t + total from r join orders on id = n) select t from r where t > 5",
-        "WITH RECURSIVE r (n, t) AS (SELECT 1 AS \"1\", 0 AS \"0\" UNION ALL SELECT n + 1 AS \"n + 1\", t + total AS \"t + total\" FROM r JOIN orders ON id = n) SELECT t FROM r WHERE t > 50000",
+        "WITH RECURSIVE r (n, t) AS (SELECT 1, 0 UNION ALL SELECT n + 1, t + total FROM r JOIN orders ON id = n) SELECT t FROM r WHERE t > 50000",
     )]);
 }
 
@@ -108,7 +108,7 @@ fn results_have_types() {
 }
 
 #[test]
-fn every_part_of_the_grammar_is_printed_as_it_was() {
+fn every_part_of_the_grammar_stays_as_it_was() {
     let x = "total > 1";
     for (sql, printed) in [
         (
@@ -117,7 +117,7 @@ fn every_part_of_the_grammar_is_printed_as_it_was() {
         ),
         (
             "insert or replace into orders (id) select id from orders where {x}",
-            "REPLACE INTO orders (id) SELECT id FROM orders WHERE {y}",
+            "INSERT OR REPLACE INTO orders (id) SELECT id FROM orders WHERE {y}",
         ),
         (
             "replace into orders (total) values (1) on conflict do nothing",
@@ -133,7 +133,7 @@ fn every_part_of_the_grammar_is_printed_as_it_was() {
         ),
         (
             "select 0x1F a, 1e3 b, x'00ff' c from orders where {x}",
-            "SELECT 0x1F a, 1e3 b, x'00ff'c FROM orders WHERE {y}",
+            "SELECT 0x1F a, 1e3 b, x'00ff' c FROM orders WHERE {y}",
         ),
         (
             "select id from orders where {x} and note is not null and note notnull and note isnull",
@@ -141,7 +141,7 @@ fn every_part_of_the_grammar_is_printed_as_it_was() {
         ),
         (
             "select id from orders where {x} and note is distinct from 'a'",
-            "SELECT id FROM orders WHERE {y} AND note IS NOT 'a'",
+            "SELECT id FROM orders WHERE {y} AND note IS DISTINCT FROM 'a'",
         ),
         (
             "select id from orders where {x} and note not like 'a!%' escape '!' and note glob 'x'",
@@ -169,11 +169,11 @@ fn every_part_of_the_grammar_is_printed_as_it_was() {
         ),
         (
             "with a as materialized (select id from orders where {x}), b as not materialized (select 1 as o) select * from a left outer join b on 1 cross join plain",
-            "WITH a AS MATERIALIZED (SELECT id FROM orders WHERE {y}), b AS NOT MATERIALIZED (SELECT 1 AS o) SELECT * FROM a LEFT OUTER JOIN b ON 1 CROSS INNER JOIN plain",
+            "WITH a AS MATERIALIZED (SELECT id FROM orders WHERE {y}), b AS NOT MATERIALIZED (SELECT 1 AS o) SELECT * FROM a LEFT OUTER JOIN b ON 1 CROSS JOIN plain",
         ),
         (
             "select id from orders where {x} except select 1 intersect select 2 as z",
-            "SELECT id FROM orders WHERE {y} EXCEPT SELECT 1 AS \"1\" INTERSECT SELECT 2 AS z",
+            "SELECT id FROM orders WHERE {y} EXCEPT SELECT 1 INTERSECT SELECT 2 AS z",
         ),
         (
             "select main.orders.id from main.orders where {x}",
@@ -183,5 +183,88 @@ fn every_part_of_the_grammar_is_printed_as_it_was() {
         let sql = sql.replace("{x}", x);
         let printed = printed.replace("{y}", "total > 10000");
         check(&[(&sql, &printed)]);
+    }
+}
+
+#[test]
+fn the_rest_of_a_text_stays_as_it_is() {
+    for (sql, stored) in [
+        (
+            "select id -- all\n from  orders where total > 5 ;",
+            "select id -- all\n from  orders where total > 50000",
+        ),
+        (
+            "SELECT total+1, total + 1 AS x FROM \"orders\"",
+            "SELECT total+10000 AS \"total+1\", total + 10000 AS x FROM \"orders\"",
+        ),
+        (
+            "select ?, ? from orders where total = ?",
+            "select ?1 AS \"?\", ?2 AS \"?\" from orders where total = bobak_amount(?3)",
+        ),
+        (
+            "select :a, ?, :a from orders where total = @b",
+            "select :a, ?2 AS \"?\", :a from orders where total = bobak_amount(@b)",
+        ),
+        (
+            "update items set price = (select max(price) from items) where price > 1",
+            "update items set price = (select max(price) from items) FROM (SELECT 1) where price > 10000",
+        ),
+        (
+            "update items set price = (select max(price) from items)",
+            "update items set price = (select max(price) from items) FROM (SELECT 1)",
+        ),
+    ] {
+        assert_eq!(analyzed(sql, &[]).sql.as_deref(), Some(stored), "{sql}");
+    }
+}
+
+#[test]
+fn operators_bind_as_in_sqlite() {
+    check(&[
+        (
+            "select id from orders where not total = 1 = 0",
+            "select id from orders where not total = 10000 = 0",
+        ),
+        (
+            "select -total * 2 + 1 as x from orders",
+            "select bobak_times(-total, 2) + 10000 as x from orders",
+        ),
+        (
+            "select total + 2 * 3 as x from orders",
+            "select total + bobak_amount(2 * 3) as x from orders",
+        ),
+        (
+            "select total / 2 / 4 as x from orders",
+            "select bobak_over(bobak_over(total, 2), 4) as x from orders",
+        ),
+        (
+            "select 1 || total + 1 as x from orders",
+            "select 1 || bobak_amount_text(total) + 1 as x from orders",
+        ),
+        (
+            "select id from orders where total between 1 and 2 and id",
+            "select id from orders where total between 10000 and 20000 and id",
+        ),
+        (
+            "select id from orders where total > 1 or total > 2 and total > 3",
+            "select id from orders where total > 10000 or total > 20000 and total > 30000",
+        ),
+    ]);
+}
+
+#[test]
+fn words_that_sqlite_does_not_reserve_are_names() {
+    let x = "total > 1";
+    for sql in [
+        "select key, first, row, \"select\" from orders where {x}",
+        "select o.offset, o.left, cross from orders o where {x}",
+        "select 1 end, 2 window, 3 'text', 4 filter from orders where {x}",
+        "select replace(note, 'a', 'b'), left(note), match(note) from orders where {x}",
+        "select id from orders as 'o' where 'o'.{x}",
+        "with recursive(a) as (select 1) select a from recursive, orders where {x}",
+        "select sum(id) over w, count(*) over () from orders where {x} window w as (order by id), v as (w rows 2 preceding)",
+    ] {
+        let stored = sql.replace("{x}", "total > 10000");
+        check(&[(&sql.replace("{x}", x), &stored)]);
     }
 }

@@ -1,3 +1,4 @@
+use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Result, Type};
 use bobak_sql_typing::{Analysis, Relation, Relations, TableColumn, analyze};
 
@@ -56,14 +57,22 @@ pub fn analyzed(sql: &str, parameters: &[Option<Type>]) -> Analysis {
     analyze(sql, &Shop, parameters).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// Checks what SQLite receives, regardless of spaces before parentheses; nothing after the arrow
+/// Checks what SQLite receives, regardless of spaces and of upper and lower case; nothing after the arrow
 /// means the same text.
 pub fn check(cases: &[(&str, &str)]) {
-    let spaced = |text: &str| text.trim_end_matches(';').replace(" (", "(");
     let wrong: Vec<_> = cases
         .iter()
         .map(|(sql, wanted)| (sql, analyzed(sql, &[]).sql.unwrap_or_default(), wanted))
-        .filter(|(_, got, wanted)| spaced(got) != spaced(wanted))
+        .filter(|(_, got, wanted)| tokens(got) != tokens(wanted))
         .collect();
     assert!(wrong.is_empty(), "statement, what it becomes, what it should become: {wrong:#?}");
+}
+
+fn tokens(sql: &str) -> Vec<String> {
+    let tokens = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant();
+    let text = |token: SqlToken<'_>| match token.kind {
+        SqlTokenKind::Word => token.text.to_ascii_lowercase(),
+        _ => token.text.to_owned(),
+    };
+    tokens.map(text).collect()
 }

@@ -16,6 +16,7 @@ mod session;
 mod sqinn;
 mod sql;
 mod text;
+mod typing;
 mod url;
 mod wire;
 
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     sql::SQL,
     sql::TOKENS,
     sql::TABLES,
+    typing::TYPING,
     schema_sql::SCHEMA_SQL,
     http::JSON,
     http::IMPORT,
