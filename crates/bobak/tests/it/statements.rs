@@ -243,7 +243,7 @@ fn slow_statements_are_reported() {
 fn statement_of_a_server_ends_at_the_timeout() {
     crate::engines::on_servers(|url| {
         let sleep = if url.starts_with("postgres") { "pg_sleep(60)" } else { "SLEEP(60)" };
-        let db = open(url, MonitorOptions::new().timeout(Duration::from_millis(300)));
+        let db = open(url, MonitorOptions::new().timeout(Duration::from_secs(3)));
         ends(|| db.sql::<bobak::Value<'static>>(&format!("SELECT {sleep}"), ()).map(drop));
         assert_eq!(db.sql::<i64>("SELECT 1", ()).unwrap(), [1]);
         let cities = db.table::<City>().unwrap();
