@@ -1,7 +1,8 @@
 //! The part of a condition that goes to a server, where that compares as Bobak does.
 
 use crate::{ColumnValue, StatementDialect};
-use bobak_core::{Comparison, Condition, TableSchema, Value, ValueRef};
+use bobak_core::{Comparison, Condition, Select, TableSchema, Value, ValueRef};
+use std::collections::BTreeSet;
 
 /// What a server can compare of a column and a value as Bobak does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +26,18 @@ pub struct ServerCondition<'c> {
     pub is_whole: bool,
     /// The columns that must equal one of some values.
     pub fixed: Vec<usize>,
+    /// The columns that are read of the rows, in their order.
+    pub shown: Vec<usize>,
 }
 
 impl<'c> ServerCondition<'c> {
-    /// The part of a condition in the words of a database.
+    /// The part of a query's condition in the words of a database, and the columns that the query needs.
     #[must_use]
-    pub fn of<D: StatementDialect>(
-        dialect: &D,
-        table: &TableSchema,
-        condition: Option<&'c Condition>,
-    ) -> Self {
+    pub fn of<D: StatementDialect>(dialect: &D, select: &'c Select) -> Self {
         let (texts, values, fixed) = Default::default();
-        let mut pushed = Self { texts, values, is_whole: true, fixed };
-        if let Some(condition) = condition {
-            pushed.push(dialect, table, condition);
+        let mut pushed = Self { texts, values, is_whole: true, fixed, shown: read_columns(select) };
+        if let Some(condition) = &select.condition {
+            pushed.push(dialect, &select.table, condition);
         }
         pushed
     }
@@ -101,4 +100,22 @@ impl<'c> ServerCondition<'c> {
             _ => self.is_whole = false,
         }
     }
+}
+
+/// The columns of the table that a query needs, with the key, by which rows are sorted.
+fn read_columns(select: &Select) -> Vec<usize> {
+    let mut columns: BTreeSet<usize> = select.table.key().iter().copied().collect();
+    columns.extend(select.columns.iter().filter_map(|expr| expr.column()));
+    columns.extend(select.group.iter().copied());
+    columns.extend(select.order.iter().map(|order| order.column));
+    if let Some(condition) = &select.condition {
+        condition.for_each_column(&mut |column| {
+            columns.insert(column);
+        });
+    }
+    if columns.is_empty() {
+        // Of a view, whose rows are counted.
+        columns.insert(0);
+    }
+    columns.into_iter().collect()
 }

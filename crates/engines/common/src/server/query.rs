@@ -7,25 +7,33 @@ use bobak_core::{
 };
 use std::collections::BTreeMap;
 
-/// Passes a table's rows on in the order of their keys: as `read` gives them, if the server sorts them as Bobak does. Returns
-/// whether more are wanted.
+/// Passes a table's rows on in the order of their keys: as `read` gives them, if the server sorts them as Bobak does. `shown` are
+/// the columns that they are read with; the others are NULL. Returns whether more are wanted.
 ///
 /// # Errors
 /// Those of `read`, with the table; those of `each`.
 pub fn each_by_key(
-    table: &TableSchema,
+    (table, shown): (&TableSchema, &[usize]),
     is_sorted: bool,
     each: &mut EachRow<'_>,
     read: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()>,
 ) -> Result<bool> {
     let (mut sorted, mut goes_on) = (BTreeMap::new(), true);
+    let mut places = vec![usize::MAX; table.columns().len()];
+    for (at, &place) in shown.iter().enumerate() {
+        if let Some(slot) = places.get_mut(place) {
+            *slot = at;
+        }
+    }
     let done = read(&mut |row| {
-        let encoded = encode_row(table, |place| row.get(place))?;
+        // A row has NULL beyond its end.
+        let value = |place: usize| row.get(places.get(place).copied().unwrap_or(usize::MAX));
+        let encoded = encode_row(table, value)?;
         if is_sorted {
             goes_on = each(EncodedRow::new(&encoded))?;
             return Ok(goes_on);
         }
-        sorted.insert(sort_key(table, table.key(), |place| row.get(place)), encoded);
+        sorted.insert(sort_key(table, table.key(), value), encoded);
         Ok(true)
     });
     done.map_err(|error| match error.table() {

@@ -69,7 +69,7 @@ pub fn query_table<C: StatementConnection>(
 ) -> Result<()> {
     let (table, dialect) = (&*select.table, connection.dialect());
     check_texts(select.condition.as_ref(), &|text| dialect.check_text(text))?;
-    let condition = ServerCondition::of(&dialect, table, select.condition.as_ref());
+    let condition = ServerCondition::of(&dialect, select);
     if condition.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let (name, texts) = (dialect.quoted(table.name()), condition.text(None));
         let sql = format!("SELECT {} FROM {name}{texts}", C::Dialect::COUNT);
@@ -117,7 +117,7 @@ pub fn scan_with<C: StatementConnection>(
     each: &mut EachRow<'_>,
 ) -> Result<bool> {
     let dialect = connection.dialect();
-    let shown: Vec<usize> = (0..table.columns().len()).collect();
+    let shown = &condition.shown;
     let columns = dialect.columns(table, shown.iter().copied());
     let (name, texts) = (dialect.quoted(table.name()), condition.text(more));
     let mut sql = format!("SELECT {columns} FROM {name}{texts}");
@@ -128,7 +128,7 @@ pub fn scan_with<C: StatementConnection>(
         sql.push_str(&format!(" ORDER BY {key}"));
     }
     sql.push_str(&most.map_or_else(String::new, |most| dialect.first_rows(most)));
-    each_by_key(table, is_sorted, each, |row| {
-        connection.each_with(table, &sql, &condition.values, &shown, row)
+    each_by_key((table, shown), is_sorted, each, |row| {
+        connection.each_with(table, &sql, &condition.values, shown, row)
     })
 }
