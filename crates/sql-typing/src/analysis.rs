@@ -6,7 +6,7 @@ use crate::large_stack::with_stack;
 use crate::parser::parse;
 use crate::relations::{Relation, Relations};
 use crate::rewrite::Rewrite;
-use crate::tree::{ParsedStatement, UpdateParts};
+use crate::tree::{ParsedStatement, RowStatement, UpdateParts};
 use crate::vocabulary::SHARED_FUNCTIONS;
 use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_core::{ErrorKind, Result, Type};
@@ -79,7 +79,7 @@ pub fn analyze(
 fn rewrite(sql: &str, relations: &dyn Relations, parameters: &[Option<Type>]) -> Result<Analysis> {
     let parsed = parse(sql)?;
     let mut analyzer = Analyzer::new(relations, parameters, Rewrite::new(sql, &parsed.parameters));
-    if let ParsedStatement::Update(update) = &parsed.statement
+    if let ParsedStatement::Rows(RowStatement::Update(update)) = &parsed.statement
         && reads_what_it_updates(sql, update)
     {
         analyzer.rewrite.insert(update.from_place, " FROM (SELECT 1)");

@@ -5,8 +5,8 @@ use crate::kind::{ValueKind, unsupported};
 use crate::relations::Relation;
 use crate::scope::{ColumnList, NameScope};
 use crate::tree::{
-    DeleteParts, FromTables, InsertParts, ParsedExpr, ParsedSelect, ParsedStatement, SetClause,
-    TableName, TriggerParts, TriggerStep, UpdateParts, UpsertPart,
+    DeleteParts, FromTables, InsertParts, ParsedExpr, ParsedSelect, ParsedStatement, RowStatement,
+    SetClause, TableName, TriggerParts, UpdateParts, UpsertPart,
 };
 use bobak_core::Result;
 
@@ -15,10 +15,7 @@ impl Analyzer<'_> {
     pub(crate) fn statement(&mut self, statement: &ParsedStatement<'_>) -> Result<ColumnList> {
         let none = |()| ColumnList::default();
         match statement {
-            ParsedStatement::Select(select) => self.select(select, None),
-            ParsedStatement::Insert(insert) => self.insert(insert),
-            ParsedStatement::Update(update) => self.update(update),
-            ParsedStatement::Delete(delete) => self.delete(delete),
+            ParsedStatement::Rows(statement) => self.row_statement(statement),
             ParsedStatement::CreateView(select) => self.select(select, None).map(drop).map(none),
             ParsedStatement::CreateTableAs(select) => self.table_as(select).map(none),
             ParsedStatement::CreateIndex(table, columns, filter) => {
@@ -26,6 +23,15 @@ impl Analyzer<'_> {
             }
             ParsedStatement::CreateTrigger(trigger) => self.trigger(trigger).map(none),
             ParsedStatement::Other => Ok(ColumnList::default()),
+        }
+    }
+
+    fn row_statement(&mut self, statement: &RowStatement<'_>) -> Result<ColumnList> {
+        match statement {
+            RowStatement::Select(select) => self.select(select, None),
+            RowStatement::Insert(insert) => self.insert(insert),
+            RowStatement::Update(update) => self.update(update),
+            RowStatement::Delete(delete) => self.delete(delete),
         }
     }
 
@@ -168,12 +174,7 @@ impl Analyzer<'_> {
         }
         self.within(scope, |inner| {
             inner.optional(trigger.when.as_ref())?;
-            trigger.steps.iter().try_for_each(|step| match step {
-                TriggerStep::Select(select) => inner.select(select, None).map(drop),
-                TriggerStep::Insert(insert) => inner.insert(insert).map(drop),
-                TriggerStep::Update(update) => inner.update(update).map(drop),
-                TriggerStep::Delete(delete) => inner.delete(delete).map(drop),
-            })
+            trigger.steps.iter().try_for_each(|step| inner.row_statement(step).map(drop))
         })
     }
 }

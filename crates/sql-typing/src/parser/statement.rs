@@ -2,8 +2,8 @@
 
 use super::{Parser, unreadable};
 use crate::tree::{
-    DeleteParts, InsertParts, NamedSelect, ParsedExpr, ParsedStatement, ResultTerm, SetClause,
-    TargetTable, TriggerParts, TriggerStep, UpdateParts, UpsertPart,
+    DeleteParts, InsertParts, NamedSelect, ParsedExpr, ParsedStatement, ResultTerm, RowStatement,
+    SetClause, TargetTable, TriggerParts, UpdateParts, UpsertPart,
 };
 use bobak_core::Result;
 
@@ -19,12 +19,7 @@ impl<'a> Parser<'a> {
         if !starts.iter().any(|word| self.is_word(word)) {
             return self.other();
         }
-        Ok(match self.step()? {
-            TriggerStep::Select(select) => ParsedStatement::Select(select),
-            TriggerStep::Insert(insert) => ParsedStatement::Insert(insert),
-            TriggerStep::Update(update) => ParsedStatement::Update(update),
-            TriggerStep::Delete(delete) => ParsedStatement::Delete(delete),
-        })
+        self.row_statement().map(ParsedStatement::Rows)
     }
 
     /// A statement without expressions over rows.
@@ -52,18 +47,18 @@ impl<'a> Parser<'a> {
     }
 
     /// A statement that reads or writes rows.
-    fn step(&mut self) -> Result<TriggerStep<'a>> {
+    fn row_statement(&mut self) -> Result<RowStatement<'a>> {
         let with = self.with()?;
         if self.take_any(&["insert", "replace"]) {
-            return self.insert(with).map(TriggerStep::Insert);
+            return self.insert(with).map(RowStatement::Insert);
         }
         if self.take_word("update") {
-            return self.update(with).map(TriggerStep::Update);
+            return self.update(with).map(RowStatement::Update);
         }
         if self.take_words(&["delete", "from"]) {
-            return self.delete(with).map(TriggerStep::Delete);
+            return self.delete(with).map(RowStatement::Delete);
         }
-        self.select_after(with).map(TriggerStep::Select)
+        self.select_after(with).map(RowStatement::Select)
     }
 
     /// Skips OR REPLACE and the like.
@@ -190,7 +185,7 @@ impl<'a> Parser<'a> {
         self.expect_words(&["begin"])?;
         let mut steps = Vec::new();
         while !self.take_word("end") {
-            steps.push(self.step()?);
+            steps.push(self.row_statement()?);
             self.expect(";")?;
         }
         Ok(TriggerParts { table, has_old: !is_insert, has_new: !is_delete, when, steps })

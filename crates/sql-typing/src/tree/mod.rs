@@ -6,7 +6,7 @@
 mod statement;
 
 pub(crate) use statement::{
-    DeleteParts, InsertParts, ParsedStatement, SetClause, TargetTable, TriggerParts, TriggerStep,
+    DeleteParts, InsertParts, ParsedStatement, RowStatement, SetClause, TargetTable, TriggerParts,
     UpdateParts, UpsertPart,
 };
 

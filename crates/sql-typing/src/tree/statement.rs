@@ -5,10 +5,7 @@ use super::{FromTables, NamedSelect, ParsedExpr, ParsedSelect, ResultTerm, Table
 /// A statement. Those in which expressions have no types are `Other`.
 #[derive(Debug)]
 pub(crate) enum ParsedStatement<'a> {
-    Select(ParsedSelect<'a>),
-    Insert(InsertParts<'a>),
-    Update(UpdateParts<'a>),
-    Delete(DeleteParts<'a>),
+    Rows(RowStatement<'a>),
     CreateView(ParsedSelect<'a>),
     /// CREATE TABLE … AS.
     CreateTableAs(ParsedSelect<'a>),
@@ -16,6 +13,15 @@ pub(crate) enum ParsedStatement<'a> {
     CreateIndex(String, Vec<ParsedExpr<'a>>, Option<ParsedExpr<'a>>),
     CreateTrigger(TriggerParts<'a>),
     Other,
+}
+
+/// A statement that reads or writes rows: triggers have such.
+#[derive(Debug)]
+pub(crate) enum RowStatement<'a> {
+    Select(ParsedSelect<'a>),
+    Insert(InsertParts<'a>),
+    Update(UpdateParts<'a>),
+    Delete(DeleteParts<'a>),
 }
 
 /// The table that a statement changes.
@@ -90,14 +96,5 @@ pub(crate) struct TriggerParts<'a> {
     pub has_old: bool,
     pub has_new: bool,
     pub when: Option<ParsedExpr<'a>>,
-    pub steps: Vec<TriggerStep<'a>>,
-}
-
-/// A statement of a trigger.
-#[derive(Debug)]
-pub(crate) enum TriggerStep<'a> {
-    Select(ParsedSelect<'a>),
-    Insert(InsertParts<'a>),
-    Update(UpdateParts<'a>),
-    Delete(DeleteParts<'a>),
+    pub steps: Vec<RowStatement<'a>>,
 }
