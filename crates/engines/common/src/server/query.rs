@@ -8,7 +8,7 @@ use bobak_core::{
 use std::collections::BTreeMap;
 
 /// Passes a table's rows on in the order of their keys: as `read` gives them, if the server sorts them as Bobak does. `shown` are
-/// the columns that they are read with; the others are NULL. Returns whether more are wanted.
+/// the columns that they are read with, in their order; the others are NULL. Returns whether more are wanted.
 ///
 /// # Errors
 /// Those of `read`, with the table; those of `each`.
@@ -19,15 +19,9 @@ pub fn each_by_key(
     read: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()>,
 ) -> Result<bool> {
     let (mut sorted, mut goes_on) = (BTreeMap::new(), true);
-    let mut places = vec![usize::MAX; table.columns().len()];
-    for (at, &place) in shown.iter().enumerate() {
-        if let Some(slot) = places.get_mut(place) {
-            *slot = at;
-        }
-    }
     let done = read(&mut |row| {
-        // A row has NULL beyond its end.
-        let value = |place: usize| row.get(places.get(place).copied().unwrap_or(usize::MAX));
+        let value =
+            |place: usize| shown.binary_search(&place).map_or(ValueRef::Null, |at| row.get(at));
         let encoded = encode_row(table, value)?;
         if is_sorted {
             goes_on = each(EncodedRow::new(&encoded))?;
