@@ -13,7 +13,7 @@ impl JoinWriter<'_> {
     /// Whether a column of a table is stored in an integer type of the server.
     pub(super) fn is_integer_column(&self, column: JoinColumn) -> bool {
         let is_integer = |schema: &ColumnSchema| {
-            schema.storage == Storage::Int && is_integer(schema) && self.is_comparable(schema)
+            schema.storage == Storage::Int && schema.ty.is_integer() && self.is_comparable(schema)
         };
         !self.is_of_rows(column) && self.join.column(column).is_some_and(is_integer)
     }
@@ -72,17 +72,11 @@ fn aggregate(join: &Join, function: JoinAggregate, expr: &JoinExpr) -> Option<St
     }
 }
 
-/// Whether the column has an integer type of servers.
-fn is_integer(column: &ColumnSchema) -> bool {
-    use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
-    matches!(column.ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
-}
-
 /// Whether columns are equal in SQL if Bobak finds their values equal.
 pub(super) fn are_linkable(a: &ColumnSchema, b: &ColumnSchema) -> bool {
     a.storage == b.storage
         && match a.storage {
-            Storage::Int => a.ty == b.ty || is_integer(a) && is_integer(b),
+            Storage::Int => a.ty == b.ty || a.ty.is_integer() && b.ty.is_integer(),
             Storage::Text => {
                 a.ty == b.ty
                     && a.ty != Type::Json
