@@ -154,7 +154,7 @@ pub(super) fn ask(harness: &dyn Harness, conditions: &[Condition]) -> Check {
             rows.iter().map(|row| crate::Entry::insert(&table, row.clone())).collect();
         probe.batch(&entries, bobak_core::OnError::Stop).outcomes()?;
         for condition in conditions.iter().filter_map(|c| possible(c, capabilities)) {
-            agrees(&probe, &table, &rows, &condition, !indexed)?;
+            agrees(&probe, &table, &rows, &condition, true)?;
             agrees(&probe, &table, &rows, &Condition::Not(Box::new(condition)), false)?;
         }
     }
