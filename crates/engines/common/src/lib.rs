@@ -26,11 +26,12 @@
 //! * [`StatementDialect`] writes statements for rows, and says what the server compares and sorts as Bobak does. A
 //!   [`StatementConnection`] runs them: [`RowSteps`] writes a row of each verb, [`query_table`] runs a query, in which
 //!   [`ServerCondition`] is the part of a condition that the server looks at.
-//! * [`ServerWrite`] is a write of one row; [`ServerBatch`] sends many, and finds the wrong ones.
-//! * [`ServerRow`] is a row of a result; [`rows_to_lock`] and [`lock_rows`] are parts of a query that locks.
+//! * [`StatementValue`] is a value of a statement, [`ServerWrite`] a write of one row; [`ServerBatch`] sends many, and finds the
+//!   wrong ones.
+//! * [`ServerRow`] is a row of a result.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
-//! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s, by their [`ServerNames`].
+//! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.
 //! * [`SchemaPlanner`] plans changes of the schema; [`reject_searches`], [`reject_vectors`], [`reject_other_changes`] and
 //!   [`reject_table_changes`] reject those that an engine does not make.
 //!

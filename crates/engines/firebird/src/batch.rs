@@ -2,20 +2,19 @@
 //! again as an execution for each row, whose answer says which row was wrong: no part is halved until that row is found.
 
 use crate::block;
-use crate::connection::{Connection, GivenValue};
+use crate::connection::Connection;
 use crate::wire::{FirebirdStatement, SentValue, ValueMessage};
 use crate::writes::{advance, take_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, ValueRef, Verb,
+    Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, ValueRef,
 };
 use bobak_engine_common::{
-    ServerBatch, ServerWrite, StatementDialect, in_column, is_row_error, kept_type, needs_key,
-    reject_null,
+    ServerBatch, ServerWrite, StatementDialect, is_row_error, kept_type, reject_null,
 };
 
 /// The rows whose answers are waited for together.
-const ROWS: usize = 2_000;
+pub(crate) const ROWS: usize = 2_000;
 
 /// A row of a batch, whose key may have been taken from the generator.
 struct KeyedRow<'r> {
@@ -36,35 +35,19 @@ impl Row for KeyedRow<'_> {
     }
 }
 
-/// Sends rows that are written in the same way, in a transaction.
+/// Inserts rows, of which the first one has this number, in a transaction; the server makes their keys if the flag says so.
 ///
 /// # Errors
 /// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) -> Result<()> {
-    let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-    if run.verb != Verb::Insert || rows.len() < 2 {
-        return sender.singly(run, &rows, run.first);
-    }
-    let mut number = run.first;
-    for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
-        for part in alike.chunks(ROWS) {
-            inserts(sender, run, part, number)?;
-            number += part.len() as u64;
-        }
-    }
-    Ok(())
-}
-
-fn inserts(
+pub(crate) fn inserts(
     sender: &mut ServerBatch<'_, Connection>,
     run: &Run<'_>,
     part: &[EncodedRow<'_>],
-    first: u64,
+    (first, made): (u64, bool),
 ) -> Result<()> {
     Interrupt::check()?;
     let table = run.table;
     let place = table.key().first().copied().unwrap_or(0);
-    let made = part.first().is_some_and(|row| needs_key(table, row));
     let keys = match made {
         false => None,
         true => match take_keys(sender.connection, table, part.len())? {
@@ -113,8 +96,7 @@ fn after_failure(
     if !is_passing {
         return Err(error);
     }
-    let (table, verb, fields) = (run.table, run.verb, run.fields);
-    sender.single(&ServerWrite { table, verb, fields, row: &row.row })
+    sender.single(&ServerWrite::in_run(run, &row.row))
 }
 
 /// Sends rows, and returns which failed. Of those that are wrong by themselves, the first is the last that counts if
@@ -162,10 +144,8 @@ fn sent_values<'r>(
 ) -> Result<Vec<SentValue<'r>>> {
     let table = run.table;
     reject_null(table, row)?;
-    let values: Vec<GivenValue<'_>> =
-        (0..row.len()).map(|place| (kept_type(table, place), row.get(place))).collect();
-    let located = |error: Error, place: usize| in_column(error, table, Some(place));
-    sender.connection.sent_values(statement, &values, &located)
+    let values = (0..row.len()).map(|place| (Some(place), kept_type(table, place), row.get(place)));
+    sender.connection.sent_values(statement, Some(table), values)
 }
 
 /// Sends rows in blocks; `false` if they must be sent one by one, and nothing was done. Of a block, the server does not say

@@ -3,12 +3,12 @@
 //! Bobak's own say what they are in a comment, as JSON. Those of other programs are read from Firebird's catalog.
 
 use crate::comment::TableComment;
-use crate::connection::{Connection, GivenValue};
-use crate::names::{Names, index_name, key_name, quoted, swap_case};
-use bobak_core::{ColumnSchema, Result, Row, TableSchema, TableSchemaBuilder, Type, ValueRef};
+use crate::connection::Connection;
+use crate::names::{quoted, swap_case};
+use bobak_core::{ColumnSchema, Result, Row, TableSchema, TableSchemaBuilder, Type};
 use bobak_engine_common::{
-    AddTableRow, ServerNames, ServerTable, catalog_integer, listed_constraint, listed_reference,
-    read_catalog,
+    AddTableRow, ServerOperations, ServerTable, StatementConnection, StatementValue,
+    catalog_integer, listed_reference,
 };
 
 pub(crate) use bobak_engine_common::catalog_text as text;
@@ -49,6 +49,11 @@ const INDEXES: &str = "SELECT TRIM(I.RDB$RELATION_NAME), TRIM(I.RDB$INDEX_NAME),
     WHERE COALESCE(I.RDB$SYSTEM_FLAG, 0) = 0 AND COALESCE(I.RDB$INDEX_INACTIVE, 0) = 0 \
     ORDER BY I.RDB$INDEX_ID, I.RDB$INDEX_NAME, S.RDB$FIELD_POSITION";
 
+/// The table and the columns of a constraint or an index, by its name in the database.
+pub(crate) const CONSTRAINT: &str = "SELECT TRIM(I.RDB$RELATION_NAME), TRIM(S.RDB$FIELD_NAME) FROM RDB$INDICES I \
+    JOIN RDB$INDEX_SEGMENTS S ON S.RDB$INDEX_NAME = I.RDB$INDEX_NAME \
+    WHERE I.RDB$INDEX_NAME = ? ORDER BY S.RDB$FIELD_POSITION";
+
 pub(crate) fn integer(row: &dyn Row, place: usize) -> i64 {
     catalog_integer(row, place).unwrap_or(0)
 }
@@ -58,34 +63,9 @@ fn name(row: &dyn Row, place: usize) -> String {
     swap_case(&text(row, place)).into_owned()
 }
 
-impl ServerNames for Names {
-    fn read_back(&self, name: &str) -> String {
-        swap_case(&self.stored(name)).into_owned()
-    }
-
-    fn key_name(&self, table: &TableSchema) -> String {
-        key_name(table)
-    }
-
-    fn index_name(&self, table: &TableSchema, name: &str) -> String {
-        index_name(table, name)
-    }
-}
-
-/// The tables that have a key.
-///
-/// # Errors
-/// Those of the server and the connection.
-pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let parts: [(&str, AddTableRow); 3] =
-        [(TABLES, add_table), (COLUMNS, add_column), (INDEXES, add_index)];
-    read_catalog(&{ connection.names }, &parts, |sql, add| {
-        connection.each(None, sql, &[], None, &mut |row| {
-            add(row);
-            Ok(true)
-        })
-    })
-}
+/// The queries for the tables that have a key, and what takes note of their rows.
+pub(crate) const QUERIES: [(&str, AddTableRow); 3] =
+    [(TABLES, add_table), (COLUMNS, add_column), (INDEXES, add_index)];
 
 fn add_table(table: &mut ServerTable, row: &dyn Row) {
     table.name = name(row, 0);
@@ -109,9 +89,9 @@ fn add_column(table: &mut ServerTable, row: &dyn Row) {
 /// # Errors
 /// Those of the server and the connection.
 pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let tables = tables(connection)?;
+    let tables = connection.tables()?;
     let mut views: Vec<(String, Vec<ColumnSchema>)> = Vec::new();
-    connection.each(None, VIEW_COLUMNS, &[], None, &mut |row| {
+    connection.each(None, VIEW_COLUMNS, &[], &mut |row| {
         let view = name(row, 0);
         let column = view_column(&tables, row);
         match views.last_mut() {
@@ -193,38 +173,10 @@ fn add_index(table: &mut ServerTable, row: &dyn Row) {
     }
 }
 
-/// The table and the columns of a constraint or an index, by its name in the database.
-pub(crate) fn constraint(connection: &mut Connection, name: &str) -> Option<(String, String)> {
-    listed_constraint(|found| match connection.in_transaction() {
-        true => segments(connection, name, found),
-        false => connection
-            .in_mode(crate::mode::Mode::Read, |connection| segments(connection, name, found)),
-    })
-}
-
-fn segments(
-    connection: &mut Connection,
-    of: &str,
-    found: &mut dyn FnMut(String, String),
-) -> Result<()> {
-    let sql = "SELECT TRIM(I.RDB$RELATION_NAME), TRIM(S.RDB$FIELD_NAME) FROM RDB$INDICES I \
-               JOIN RDB$INDEX_SEGMENTS S ON S.RDB$INDEX_NAME = I.RDB$INDEX_NAME \
-               WHERE I.RDB$INDEX_NAME = ? ORDER BY S.RDB$FIELD_POSITION";
-    connection.each(None, sql, &[(Type::Text, ValueRef::Text(of))], None, &mut |row| {
-        found(name(row, 0), name(row, 1));
-        Ok(true)
-    })
-}
-
 /// The generator of a table's keys, in quotes, by the table's name in the catalog; `None` if it has none.
 pub(crate) fn generator(connection: &mut Connection, table: &str) -> Result<Option<String>> {
     let sql = "SELECT TRIM(RDB$GENERATOR_NAME) FROM RDB$RELATION_FIELDS \
                WHERE RDB$RELATION_NAME = ? AND RDB$GENERATOR_NAME IS NOT NULL";
-    let mut found = None;
-    let value: GivenValue<'_> = (Type::Text, ValueRef::Text(table));
-    connection.each(None, sql, &[value], None, &mut |row| {
-        found = Some(quoted(&text(row, 0)));
-        Ok(true)
-    })?;
-    Ok(found)
+    let name = [StatementValue::of_type(Type::Text, table)];
+    Ok(connection.texts(sql, &name)?.pop().map(|name| quoted(&name)))
 }

@@ -2,7 +2,7 @@
 
 use crate::names::{Names, literal, quoted};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
-use bobak_engine_common::{table_from_json, table_to_json};
+use bobak_engine_common::{StatementDialect, table_from_json, table_to_json};
 
 /// How a comment begins that describes one of Bobak's tables.
 const WHOLE: &str = "bobak: ";

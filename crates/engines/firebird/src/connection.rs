@@ -1,9 +1,11 @@
 //! A connection: its transaction, its prepared statements, and whether it still works; and the pool of them.
 
 mod schema_transaction;
+mod statements;
 
 pub(crate) use schema_transaction::SchemaTexts;
 
+use crate::catalog::CONSTRAINT;
 use crate::error;
 use crate::mode::Mode;
 use crate::names::Names;
@@ -14,9 +16,12 @@ use crate::wire::{
     WireError, WireResult, cancel,
 };
 use bobak_core::{
-    Error, ErrorKind, Interrupt, Interruptible, Result, ResultColumn, TableSchema, Type, ValueRef,
+    Error, ErrorKind, Interrupt, Interruptible, Result, ResultColumn, Row, TableSchema, Type,
+    ValueRef,
 };
-use bobak_engine_common::{ServerPhase, ServerRow, in_constraint, no_key_returned};
+use bobak_engine_common::{
+    ServerPhase, ServerRow, StatementConnection, StatementValue, in_constraint,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,9 +31,6 @@ const MAX_STATEMENTS: usize = 64;
 /// How long to wait before what is in use is tried again; each time it is twice as long, up to the second.
 pub(crate) const RETRY: (Duration, Duration) =
     (Duration::from_millis(1), Duration::from_millis(25));
-
-/// A value for a statement, and the type that it is of for Bobak.
-pub(crate) type GivenValue<'v> = (Type, ValueRef<'v>);
 
 /// A connection to a database.
 #[derive(Debug)]
@@ -86,15 +88,8 @@ impl Connection {
     /// Whether the server is one of version 3.
     fn is_version_3(&mut self) -> Result<bool> {
         let sql = "SELECT RDB$GET_CONTEXT('SYSTEM', 'ENGINE_VERSION') FROM RDB$DATABASE";
-        let mut is_3 = true;
-        self.in_mode(Mode::Read, |connection| {
-            connection.each(None, sql, &[], None, &mut |row| {
-                let text = bobak_core::Row::get(row, 0);
-                is_3 = matches!(text, ValueRef::Text(text) if text.starts_with("3."));
-                Ok(true)
-            })
-        })?;
-        Ok(is_3)
+        let version = self.in_mode(Mode::Read, |connection| connection.texts(sql, &[]))?;
+        Ok(version.first().is_none_or(|version| version.starts_with("3.")))
     }
 
     pub(crate) const fn is_broken(&self) -> bool {
@@ -121,7 +116,12 @@ impl Connection {
             }
             (ErrorKind::Interrupted, _) => Interrupt::check().err().unwrap_or(error),
             (_, Some(name)) if error.column().is_none() => {
-                in_constraint(error, crate::catalog::constraint(self, &name), None)
+                let look = |connection: &mut Self| Ok(connection.constraint(CONSTRAINT, &name));
+                let found = match self.in_transaction() {
+                    true => look(self),
+                    false => self.in_mode(Mode::Read, look),
+                };
+                in_constraint(error, found.ok().flatten(), None)
             }
             _ => error,
         }
@@ -253,24 +253,25 @@ impl Connection {
     }
 
     /// The values as a statement takes them; long ones are sent ahead as BLOBs.
-    pub(crate) fn message(
+    fn message(
         &mut self,
         statement: &FirebirdStatement,
-        values: &[GivenValue<'_>],
-        located: &dyn Fn(Error, usize) -> Error,
+        table: Option<&TableSchema>,
+        values: &[StatementValue<'_>],
     ) -> Result<ValueMessage> {
-        match self.sent_values(statement, values, located)? {
+        let values = values.iter().map(|given| (given.place, given.ty, given.value.as_ref()));
+        match self.sent_values(statement, table, values)? {
             sent if sent.is_empty() => Ok(ValueMessage::default()),
             sent => Ok(ValueMessage::new(&sent)),
         }
     }
 
-    /// The same, not yet put together.
+    /// The same, not yet put together: values of columns at places, of types.
     pub(crate) fn sent_values<'v>(
         &mut self,
         statement: &FirebirdStatement,
-        values: &[GivenValue<'v>],
-        located: &dyn Fn(Error, usize) -> Error,
+        table: Option<&TableSchema>,
+        values: impl ExactSizeIterator<Item = (Option<usize>, Type, ValueRef<'v>)>,
     ) -> Result<Vec<SentValue<'v>>> {
         if values.len() != statement.parameters.len() {
             let (given, wanted) = (values.len(), statement.parameters.len());
@@ -279,8 +280,9 @@ impl Connection {
         let transaction = self.current()?;
         let mut sent = Vec::with_capacity(values.len());
         let mut inline = 0;
-        for (at, (parameter, (ty, value))) in statement.parameters.iter().zip(values).enumerate() {
-            let mut made = encode(*ty, parameter, *value).map_err(|error| located(error, at))?;
+        for (parameter, (place, ty, value)) in statement.parameters.iter().zip(values) {
+            let made = encode(ty, parameter, value);
+            let mut made = made.map_err(|error| StatementValue::locate(error, table, place))?;
             let bytes = made.bytes();
             inline += bytes.len();
             if bytes.len() > INLINE || inline > 4 * INLINE && bytes.len() > 100 {
@@ -291,49 +293,6 @@ impl Connection {
             sent.push(made);
         }
         Ok(sent)
-    }
-
-    /// Runs a statement once; returns how many rows it wrote.
-    pub(crate) fn run(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        values: &[GivenValue<'_>],
-        located: &dyn Fn(Error, usize) -> Error,
-    ) -> Result<u64> {
-        let statement = self.prepared(table, sql)?;
-        let message = self.message(&statement, values, located)?;
-        let transaction = self.current()?;
-        if statement.has_cursor {
-            let mut rows = 0;
-            self.each(table, sql, values, None, &mut |_| {
-                rows += 1;
-                Ok(true)
-            })?;
-            return Ok(0);
-        }
-        self.patiently(table, |channel| channel.execute(transaction, &statement, &message))
-    }
-
-    /// Runs an insert that returns the key that the server has made.
-    pub(crate) fn insert_for_key(
-        &mut self,
-        table: &TableSchema,
-        sql: &str,
-        values: &[GivenValue<'_>],
-        located: &dyn Fn(Error, usize) -> Error,
-    ) -> Result<i64> {
-        let statement = self.prepared(Some(table), sql)?;
-        let message = self.message(&statement, values, located)?;
-        let transaction = self.current()?;
-        let row = self.patiently(Some(table), |channel| {
-            let mut row = ReceivedRows::default();
-            channel.execute_for_row(transaction, &statement, &message, &mut row).map(|_| row)
-        })?;
-        match row.cells.first() {
-            Some(Cell::Int(key)) => Ok(*key),
-            _ => Err(no_key_returned(table)),
-        }
     }
 
     /// Whether the server seems to be there.
@@ -368,46 +327,6 @@ impl Connection {
         Ok(failures.map(|(at, error)| (at, self.failed(error, Some(table)))).collect())
     }
 
-    /// Runs a statement and calls `row` for each row of its result, until it returns `false`. `types` are those of the
-    /// columns, if the caller knows them.
-    pub(crate) fn each(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        values: &[GivenValue<'_>],
-        types: Option<&[Type]>,
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
-    ) -> Result<()> {
-        let statement = self.prepared(table, sql)?;
-        let message = self.message(&statement, values, &|error, _| error)?;
-        let transaction = self.current()?;
-        let mut view = result_row(&statement.columns, types);
-        let (mut rows, mut blobs) = (ReceivedRows::default(), Blobs::default());
-        if !statement.has_cursor {
-            return self.one(table, &statement, &message, &mut view, row);
-        }
-        let mut has_more = self.patiently(table, |channel| {
-            rows.clear();
-            channel.open_cursor(transaction, &statement, &message, &mut rows)
-        })?;
-        let read = loop {
-            match self.hand_out(transaction, &statement, &rows, &mut blobs, &mut view, row) {
-                Ok(true) if has_more => {}
-                other => break other.map(drop),
-            }
-            if let Err(error) = Interrupt::check() {
-                break Err(error);
-            }
-            rows.clear();
-            match self.patiently(table, |channel| channel.fetch(&statement, &mut rows)) {
-                Ok(more) => has_more = more,
-                Err(error) => break Err(error),
-            }
-        };
-        self.channel.close(statement.handle);
-        read
-    }
-
     /// Runs a statement whose one row comes with its execution.
     fn one(
         &mut self,
@@ -415,7 +334,7 @@ impl Connection {
         statement: &FirebirdStatement,
         message: &ValueMessage,
         view: &mut ServerRow,
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let (transaction, mut rows) = (self.current()?, ReceivedRows::default());
         let has_row = self.patiently(table, |channel| {
@@ -436,7 +355,7 @@ impl Connection {
         rows: &ReceivedRows,
         blobs: &mut Blobs,
         view: &mut ServerRow,
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<bool> {
         let width = statement.columns.len().max(1);
         self.read_blobs(transaction, rows, blobs)?;

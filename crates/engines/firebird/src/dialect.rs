@@ -1,20 +1,43 @@
 //! How Firebird writes statements for rows, and what it compares as Bobak does.
 
 use crate::columns::{counted, equal, is_octets, text_bytes};
-use crate::names::Names;
+use crate::names::{Names, index_name, key_name, quoted, substitute, swap_case};
 use crate::values::{check_text, is_text};
 use bobak_core::{Collation, Comparison, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{
-    ColumnValue, Comparability, StatementDialect, calendar, folded_value, kept_type, sql_operator,
+    Comparability, StatementDialect, StatementValue, calendar, kept_type, sql_operator,
 };
+use std::borrow::Cow;
 
 impl StatementDialect for Names {
+    fn stored<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        let is_long = if self.is_short { name.len() > 31 } else { name.chars().count() > 63 };
+        if is_long { substitute('n', &[name]).into() } else { swap_case(name) }
+    }
+
+    fn shown(&self, name: &str) -> String {
+        swap_case(name).into_owned()
+    }
+
+    fn key_name(&self, table: &TableSchema) -> String {
+        key_name(table)
+    }
+
+    fn index_name(&self, table: &TableSchema, name: &str) -> String {
+        index_name(table, name)
+    }
+
     fn quoted(&self, name: &str) -> String {
-        Self::quoted(*self, name)
+        quoted(&self.stored(name))
     }
 
     fn number(&self, _: usize) -> String {
         "?".to_owned()
+    }
+
+    fn returned_key(&self, table: &TableSchema) -> [String; 2] {
+        let key = self.columns(table, table.key().iter().copied());
+        [String::new(), format!(" RETURNING {key}")]
     }
 
     fn all_equal(&self, table: &TableSchema, places: &[usize], _: usize) -> String {
@@ -69,12 +92,12 @@ impl StatementDialect for Names {
         table: &TableSchema,
         place: usize,
         value: ValueRef<'v>,
-    ) -> ColumnValue<'v> {
+    ) -> StatementValue<'v> {
         match value {
             ValueRef::Bytes(bytes) if kept_type(table, place) == Type::Bytes => {
-                (place, counted(bytes).into())
+                StatementValue::new(table, place, counted(bytes))
             }
-            _ => folded_value(table, place, value),
+            _ => StatementValue::folded(table, place, value),
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::catalog::{integer, text};
 use crate::comment::TableComment;
-use crate::connection::{Connection, GivenValue};
+use crate::connection::Connection;
 use crate::names::{Names, is_substitute};
 use crate::table_rules::TableRule;
-use bobak_core::{Result, Row, TableSchema, Type, ValueRef};
+use bobak_core::{Result, Row, TableSchema, Type};
+use bobak_engine_common::{StatementConnection, StatementDialect, StatementValue};
 
 const COMMENT: &str = "SELECT RDB$DESCRIPTION FROM RDB$RELATIONS WHERE RDB$RELATION_NAME = ?";
 
@@ -61,16 +62,15 @@ impl FirebirdTable {
     /// Those of the server and the connection.
     pub(crate) fn read(connection: &mut Connection, name: &str) -> Result<Self> {
         let mut table = Self::default();
+        let key = [StatementValue::of_type(Type::Text, name)];
         let mut ask = |sql: &str, each: &mut dyn FnMut(&dyn Row)| {
-            let name: GivenValue<'_> = (Type::Text, ValueRef::Text(name));
-            connection.each(None, sql, &[name], None, &mut |row| {
+            connection.each(None, sql, &key, &mut |row| {
                 each(row);
                 Ok(true)
             })
         };
         ask(COMMENT, &mut |row| table.comment = TableComment::read(&text(row, 0)))?;
         ask(COLUMNS, &mut |row| table.columns.push(column(row)))?;
-        ask(CONSTRAINTS, &mut |row| table.constraints.push(text(row, 0)))?;
         ask(INDEXES, &mut |row| {
             let (name, column) = (text(row, 0), text(row, 1));
             match table.indexes.last_mut() {
@@ -78,8 +78,9 @@ impl FirebirdTable {
                 _ => table.indexes.push((name, vec![column])),
             }
         })?;
-        ask(TRIGGERS, &mut |row| table.triggers.push(text(row, 0)))?;
-        ask(GRANTS, &mut |row| table.grantees.push(text(row, 0)))?;
+        table.constraints = connection.texts(CONSTRAINTS, &key)?;
+        table.triggers = connection.texts(TRIGGERS, &key)?;
+        table.grantees = connection.texts(GRANTS, &key)?;
         Ok(table)
     }
 
@@ -164,7 +165,7 @@ pub(crate) fn unfinished(connection: &mut Connection) -> Result<Vec<(String, Tab
         crate::comment::UNFINISHED
     );
     let mut found = Vec::new();
-    connection.each(None, &sql, &[], None, &mut |row| {
+    connection.each(None, &sql, &[], &mut |row| {
         if let Some(comment) = TableComment::read(&text(row, 1)) {
             found.push((text(row, 0), comment));
         }
@@ -179,8 +180,8 @@ pub(crate) fn unfinished(connection: &mut Connection) -> Result<Vec<(String, Tab
 /// # Errors
 /// Those of the server and the connection.
 pub(crate) fn own_number(connection: &mut Connection) -> Result<i64> {
-    numbers(connection, "SELECT CURRENT_CONNECTION FROM RDB$DATABASE")
-        .map(|numbers| numbers.first().copied().unwrap_or(0))
+    let found = connection.integers(None, "SELECT CURRENT_CONNECTION FROM RDB$DATABASE", &[])?;
+    Ok(found.first().copied().unwrap_or(0))
 }
 
 /// The numbers of the connections that are there.
@@ -188,14 +189,5 @@ pub(crate) fn own_number(connection: &mut Connection) -> Result<i64> {
 /// # Errors
 /// Those of the server and the connection.
 pub(crate) fn connections(connection: &mut Connection) -> Result<Vec<i64>> {
-    numbers(connection, "SELECT MON$ATTACHMENT_ID FROM MON$ATTACHMENTS")
-}
-
-fn numbers(connection: &mut Connection, sql: &str) -> Result<Vec<i64>> {
-    let mut found = Vec::new();
-    connection.each(None, sql, &[], None, &mut |row| {
-        found.push(integer(row, 0));
-        Ok(true)
-    })?;
-    Ok(found)
+    connection.integers(None, "SELECT MON$ATTACHMENT_ID FROM MON$ATTACHMENTS", &[])
 }

@@ -5,7 +5,6 @@
 
 use bobak_core::TableSchema;
 use bobak_engine_common::substitute_name;
-use std::borrow::Cow;
 
 pub(crate) use bobak_engine_common::swap_case;
 
@@ -29,26 +28,14 @@ pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn substitute(kind: char, parts: &[&str]) -> String {
+/// A name for something that has none of its own.
+pub(crate) fn substitute(kind: char, parts: &[&str]) -> String {
     substitute_name(kind, parts).to_ascii_uppercase()
 }
 
 /// Whether a name of the catalog is a substitute.
 pub(crate) fn is_substitute(name: &str) -> bool {
     name.starts_with(SUBSTITUTE)
-}
-
-impl Names {
-    /// The name of a table or a column, as the catalog has it. One that is too long has a substitute.
-    pub(crate) fn stored(self, name: &str) -> Cow<'_, str> {
-        let is_long = if self.is_short { name.len() > 31 } else { name.chars().count() > 63 };
-        if is_long { substitute('n', &[name]).into() } else { swap_case(name) }
-    }
-
-    /// The same, in quotes.
-    pub(crate) fn quoted(self, name: &str) -> String {
-        quoted(&self.stored(name))
-    }
 }
 
 /// The name of an index, and of its constraint: those of all tables share one name space.
@@ -79,6 +66,7 @@ pub(crate) fn reference_name(table: &TableSchema, columns: &[usize], to: &str) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bobak_engine_common::StatementDialect;
 
     #[test]
     fn names_are_swapped_and_shortened() {

@@ -8,7 +8,7 @@ use crate::connection::SchemaTexts;
 use crate::names::Names;
 use crate::table_rules::{has_plain_key, index, key, key_constraint, reference};
 use bobak_core::{ForeignKey, Result, SchemaChange, TableSchema, Value};
-use bobak_engine_common::{PlannedKey, SchemaPlanner, find_table};
+use bobak_engine_common::{PlannedKey, SchemaPlanner, StatementDialect, find_table};
 
 /// The statements of a list of changes, in order.
 #[derive(Debug, Default)]

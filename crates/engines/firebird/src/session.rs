@@ -1,17 +1,16 @@
 //! What sessions run on a connection.
 
 use crate::alter::complete_abandoned;
-use crate::batch;
 use crate::connection::Connection;
 use crate::mode::Mode;
-use crate::query;
-use crate::sql_text;
+use crate::{batch, catalog, query, sql_text};
+use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
-    TableSchema,
+    Interrupt, Parameter, Result, ResultColumn, RowLock, Run, SchemaChange, Select, TableSchema,
+    Value, Verb,
 };
 use bobak_engine_common::{
-    Connector, Pool, RowSteps, SavepointStep, ServerBatch, ServerOperations, ServerWrite,
+    AddTableRow, Connector, Pool, SavepointStep, ServerBatch, ServerOperations,
     TransactionConnection, reject_other_changes,
 };
 use std::sync::Arc;
@@ -33,6 +32,7 @@ impl TransactionConnection for Connection {
 
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "firebird";
+    const CATALOG: &[(&str, AddTableRow)] = &catalog::QUERIES;
     const HAS_VECTORS: bool = true;
 
     fn begin(&mut self, is_callers: bool) -> Result<()> {
@@ -51,24 +51,34 @@ impl ServerOperations for Connection {
         Some(self.busy_timeout)
     }
 
-    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        self.write_row(write)
+    fn part(&self, run: &Run<'_>, rows: &[EncodedRow<'_>], _: bool) -> (usize, bool) {
+        (rows.len().min(batch::ROWS), run.verb == Verb::Insert && rows.len() > 1)
     }
 
-    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {
-        batch::send_run(sender, run)
+    fn send_part(
+        sender: &mut ServerBatch<'_, Self>,
+        run: &Run<'_>,
+        rows: &[EncodedRow<'_>],
+        (first, made): (u64, bool),
+    ) -> Result<()> {
+        batch::inserts(sender, run, rows, (first, made))
     }
 
     fn check_sql(text: &str) -> Result<bool> {
         sql_text::check(text)
     }
 
-    fn query(
+    fn sql_text(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<String> {
+        sql_text::sql_text(text, parameters)
+    }
+
+    fn lock_row(
         &mut self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        query::run(self, source, row)
+        select: &Select,
+        lock: RowLock,
+        values: &mut Vec<Value<'static>>,
+    ) -> Result<bool> {
+        query::lock_row(self, &select.table, lock, values)
     }
 
     fn result_columns(
@@ -76,16 +86,8 @@ impl ServerOperations for Connection {
         text: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<ResultColumn>> {
-        let (text, _) = sql_text::sql_text(text, parameters)?;
+        let text = sql_text::sql_text(text, parameters)?;
         Self::result_columns(self, &text)
-    }
-
-    fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        sql_text::execute(self, sql, parameters)
-    }
-
-    fn tables(&mut self) -> Result<Vec<TableSchema>> {
-        crate::catalog::tables(self)
     }
 
     fn views(&mut self) -> Result<Vec<TableSchema>> {

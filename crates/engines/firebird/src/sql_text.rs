@@ -1,31 +1,18 @@
 //! SQL text of programs.
 
-use crate::connection::{Connection, GivenValue};
 use bobak_core::{Parameter, Result, Type, ValueRef};
 use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind};
 use bobak_sql::{first_word, only_reads, reject_control, rewrite_statement};
 
 /// Standard SQL: texts in single quotes, names in double quotes.
 const SYNTAX: SqlSyntax = SqlSyntax::Sqlite;
-/// Runs SQL text that returns no rows.
-///
-/// # Errors
-/// As [`Session::execute`](bobak_core::Session::execute).
-pub(crate) fn execute(
-    connection: &mut Connection,
-    text: &str,
-    parameters: &[Parameter<'_>],
-) -> Result<u64> {
-    let (text, values) = sql_text(text, parameters)?;
-    connection.run(None, &text, &values, &|error, _| error)
-}
 
 /// SQL text as the server takes it: parameters with their types, which it would otherwise have to guess; a SELECT without
 /// FROM from the table with one row; and no semicolon.
-pub(crate) fn sql_text<'p>(
-    text: &str,
-    parameters: &'p [Parameter<'p>],
-) -> Result<(String, Vec<GivenValue<'p>>)> {
+///
+/// # Errors
+/// As [`rewrite_statement`].
+pub(crate) fn sql_text(text: &str, parameters: &[Parameter<'_>]) -> Result<String> {
     let mut has_from = false;
     let given = parameters.len();
     let mut sent = rewrite_statement(SYNTAX, text, given, |token, next, count| {
@@ -43,8 +30,7 @@ pub(crate) fn sql_text<'p>(
     if !has_from && first_word(SYNTAX, text).eq_ignore_ascii_case("select") {
         sent.push_str(" FROM RDB$DATABASE");
     }
-    let values = parameters.iter().map(|parameter| (parameter.ty, parameter.value.as_ref()));
-    Ok((sent, values.collect()))
+    Ok(sent)
 }
 
 /// Whether a word is the name `at`, which is reserved only before TIME ZONE and LOCAL.

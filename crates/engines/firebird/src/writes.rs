@@ -1,115 +1,38 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
 use crate::catalog;
-use crate::connection::{Connection, GivenValue};
-use crate::names::Names;
-use bobak_core::{
-    Error, GeneratedKey, KeyGeneration, Outcome, Result, Row, TableSchema, Type, ValueRef,
-};
+use crate::connection::Connection;
+use bobak_core::{KeyGeneration, Result, TableSchema, Type};
 use bobak_engine_common::{
-    ColumnValue, EachRow, RowSteps, ServerCondition, ServerWrite, StatementConnection,
-    StatementDialect, in_column, is_of_key, kept_type, kept_types, needs_key, no_key_left,
-    reject_null, scan_with, typed_values, written_columns,
+    RowSteps, StatementConnection, StatementDialect, StatementValue, no_key_left,
 };
 use std::sync::Arc;
 
-impl StatementConnection for Connection {
-    type Dialect = Names;
-
-    fn dialect(&self) -> Names {
-        self.names
-    }
-
-    fn run_with(
-        &mut self,
-        table: &TableSchema,
-        sql: &str,
-        values: &[ColumnValue<'_>],
-    ) -> Result<u64> {
-        let place = |at: usize| values.get(at).map(|(place, _)| *place);
-        let located = |error: Error, at: usize| in_column(error, table, place(at));
-        self.run(Some(table), sql, &typed_values(table, values), &located)
-    }
-
-    fn each_with(
-        &mut self,
-        table: &TableSchema,
-        sql: &str,
-        values: &[ColumnValue<'_>],
-        shown: &[usize],
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        let (values, types) = (typed_values(table, values), kept_types(table, shown));
-        self.each(Some(table), sql, &values, Some(&types), &mut |found| row(found))
-    }
-
-    /// Of 64-bit integers, Firebird's indexes have the smallest in a wrong place: it comes first here.
-    fn scan(
-        &mut self,
-        table: &TableSchema,
-        condition: &ServerCondition<'_>,
-        most: Option<u64>,
-        each: &mut EachRow<'_>,
-    ) -> Result<()> {
-        let first = table.key().first().filter(|first| {
-            kept_type(table, **first) == Type::I64 && !condition.fixed.contains(first)
-        });
-        let is_sorted = table.key().iter().all(|place| self.names.is_sorted(table, *place));
-        let Some(&first) = first.filter(|_| is_sorted) else {
-            return scan_with(self, table, condition, (None, most), each).map(drop);
-        };
-        let name = self.names.column(table, first);
-        for operator in ["=", "<>"] {
-            let part = format!("{name} {operator} {}", i64::MIN);
-            if !scan_with(self, table, condition, (Some(&part), most), each)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Connection {
-    fn insert_once(&mut self, write: &ServerWrite<'_>, made: bool) -> Result<Outcome> {
-        let table = write.table;
-        let mut sql = self.names.insert(table, made);
-        let places: Vec<usize> = written_columns(table, made).collect();
-        let values: Vec<GivenValue<'_>> =
-            places.iter().map(|&place| (kept_type(table, place), write.row.get(place))).collect();
-        let located = |error: Error, at: usize| in_column(error, table, places.get(at).copied());
-        if !made {
-            self.run(Some(table), &sql, &values, &located)?;
-            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| write.row.get(at)) {
-                advance(self, table, key)?;
-            }
-            return Ok(Outcome::Inserted(None));
-        }
-        let key = self.names.columns(table, table.key().iter().copied());
-        sql.push_str(&format!(" RETURNING {key}"));
-        let key = self.insert_for_key(table, &sql, &values, &located)?;
-        if key < 1 {
-            // The generator has begun again at the smallest integer.
-            let sql = self.names.delete(table);
-            self.run(Some(table), &sql, &[(Type::I64, ValueRef::Int(key))], &|error, _| error)?;
-            return Err(no_key_left(table));
-        }
-        Ok(Outcome::Inserted(Some(GeneratedKey::Int(key))))
-    }
-}
-
 impl RowSteps for Connection {
-    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        let table = write.table;
-        let made = needs_key(table, write.row);
-        reject_null(write.table, write.row)?;
-        match self.insert_once(write, made) {
-            // Keys were given that the generator has not reached.
-            Err(error) if made && is_of_key(table, &error) => {
-                resync(self, table)?;
-                self.insert_once(write, made)
+    fn insert_for_key(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<Option<i64>> {
+        let key = self.integers(Some((table, table.key())), sql, values)?.pop();
+        match key.filter(|key| *key < 1) {
+            None => Ok(key),
+            // The generator was at its end.
+            Some(key) => {
+                let key = table.key().first().map(|at| StatementValue::new(table, *at, key));
+                self.run(Some(table), &self.names.delete(table), key.as_slice())?;
+                Err(no_key_left(table))
             }
-            other => other,
         }
+    }
+
+    fn pass_key(&mut self, table: &TableSchema, key: i64) -> Result<()> {
+        advance(self, table, key)
+    }
+
+    fn skip_keys(&mut self, table: &TableSchema) -> Result<bool> {
+        resync(self, table).map(|()| true)
     }
 }
 
@@ -144,23 +67,17 @@ fn generate(
     by: i64,
 ) -> Result<i64> {
     let sql = format!("SELECT GEN_ID({generator}, CAST(? AS BIGINT)) FROM RDB$DATABASE");
-    number(connection, table, &sql, &[(Type::I64, ValueRef::Int(by))])
+    number(connection, table, &sql, &[StatementValue::of_type(Type::I64, by)])
 }
 
 fn number(
     connection: &mut Connection,
     table: &TableSchema,
     sql: &str,
-    values: &[GivenValue<'_>],
+    values: &[StatementValue<'_>],
 ) -> Result<i64> {
-    let mut number = 0;
-    connection.each(Some(table), sql, values, None, &mut |row| {
-        if let ValueRef::Int(found) = row.get(0) {
-            number = found;
-        }
-        Ok(true)
-    })?;
-    Ok(number)
+    let found = connection.integers(Some((table, &[])), sql, values)?;
+    Ok(found.first().copied().unwrap_or(0))
 }
 
 /// Advances the generator of a table to a key that was given, so that it does not make that key.
@@ -179,7 +96,7 @@ pub(crate) fn advance(connection: &mut Connection, table: &TableSchema, key: i64
 }
 
 /// Advances the generator of a table beyond all keys that are there.
-pub(crate) fn resync(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+fn resync(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let names = connection.names;
     let key = names.columns(table, table.key().iter().copied());
     let sql = format!("SELECT MAX({key}) FROM {}", names.quoted(table.name()));

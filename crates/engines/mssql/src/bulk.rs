@@ -6,8 +6,8 @@ use crate::names::quoted;
 use crate::texts::has_identity;
 use crate::values::encode;
 use crate::wire::{BulkColumn, SentKind, TdsValue, push_bulk_end, push_bulk_head, push_bulk_row};
-use bobak_core::{Result, Row, TableSchema};
-use bobak_engine_common::{TransactionConnection, in_column};
+use bobak_core::{Result, TableSchema};
+use bobak_engine_common::{ServerWrite, TransactionConnection, in_column};
 
 /// The columns of a table as a bulk load has them.
 ///
@@ -39,17 +39,17 @@ pub(crate) fn statement(table: &TableSchema, columns: &[BulkColumn]) -> String {
 ///
 /// # Errors
 /// Those of the first row that is wrong, without its number; those of the connection.
-pub(crate) fn load<R: Row>(
+pub(crate) fn load(
     connection: &mut Connection,
     table: &TableSchema,
-    rows: &[R],
+    writes: &[ServerWrite<'_>],
 ) -> Result<()> {
     let columns = columns(table)?;
     let mut message = Vec::new();
     push_bulk_head(&mut message, &columns, connection.collation());
-    for row in rows {
+    for write in writes {
         let values = columns.iter().enumerate().map(|(place, column)| {
-            encode(column.kind, row.get(place))
+            encode(column.kind, write.row.get(place))
                 .map_err(|error| in_column(error, table, Some(place)))
         });
         let values: Vec<TdsValue<'_>> = values.collect::<Result<_>>()?;

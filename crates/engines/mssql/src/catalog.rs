@@ -2,13 +2,11 @@
 //!
 //! Bobak's own say what they are in extended properties, as JSON. Those of other programs are read from the catalog.
 
-use crate::connection::{Connection, TypedValue};
-use crate::dialect::MssqlStatements;
 use crate::names::literal;
-use bobak_core::{ColumnSchema, Result, Row, TableSchema, Type, ValueRef};
+use bobak_core::{ColumnSchema, Row, TableSchema, Type};
 use bobak_engine_common::{
-    AddTableRow, ServerNames, ServerTable, catalog_integer, catalog_text as text,
-    listed_constraint, listed_reference, read_catalog, table_to_json,
+    AddTableRow, ServerTable, catalog_integer, catalog_text as text, listed_reference,
+    table_to_json,
 };
 
 /// How the names of the properties begin that describe one of Bobak's tables.
@@ -41,6 +39,12 @@ const REFERENCES: &str = "SELECT t.name, f.name, p.name, c.name, o.name, \
     JOIN sys.columns o ON o.object_id = k.referenced_object_id AND o.column_id = k.referenced_column_id \
     WHERE t.schema_id = SCHEMA_ID() ORDER BY f.object_id, k.constraint_column_id";
 
+/// The table and the columns of a foreign key, by its name in the database.
+pub(crate) const CONSTRAINT: &str = "SELECT t.name, c.name FROM sys.foreign_keys f JOIN sys.tables t ON t.object_id = f.parent_object_id \
+    JOIN sys.foreign_key_columns k ON k.constraint_object_id = f.object_id \
+    JOIN sys.columns c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
+    WHERE f.name = @P1 ORDER BY k.constraint_column_id";
+
 fn integer(row: &dyn Row, place: usize) -> i64 {
     catalog_integer(row, place).unwrap_or(0)
 }
@@ -69,26 +73,9 @@ fn remark(schema: &str, table: &TableSchema, number: usize, part: &str) -> Strin
     )
 }
 
-impl ServerNames for MssqlStatements {}
-
-/// The tables that have a key.
-///
-/// # Errors
-/// Those of the server and the connection.
-pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let parts: [(&str, AddTableRow); 4] = [
-        (TABLES, add_table),
-        (COLUMNS, add_column),
-        (INDEXES, add_index),
-        (REFERENCES, add_reference),
-    ];
-    read_catalog(&MssqlStatements, &parts, |sql, add| {
-        connection.each(None, sql, &[], None, &mut |row| {
-            add(row);
-            Ok(true)
-        })
-    })
-}
+/// The queries for the tables that have a key, and what takes note of their rows.
+pub(crate) const QUERIES: [(&str, AddTableRow); 4] =
+    [(TABLES, add_table), (COLUMNS, add_column), (INDEXES, add_index), (REFERENCES, add_reference)];
 
 /// A table, or another part of its description.
 fn add_table(table: &mut ServerTable, row: &dyn Row) {
@@ -155,19 +142,4 @@ fn add_reference(table: &mut ServerTable, row: &dyn Row) {
         };
         listed_reference(text(row, 2), rule(5), rule(6))
     });
-}
-
-/// The table and the columns of a foreign key, by its name in the database.
-pub(crate) fn constraint(connection: &mut Connection, name: &str) -> Option<(String, String)> {
-    let sql = "SELECT t.name, c.name FROM sys.foreign_keys f JOIN sys.tables t ON t.object_id = f.parent_object_id \
-               JOIN sys.foreign_key_columns k ON k.constraint_object_id = f.object_id \
-               JOIN sys.columns c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
-               WHERE f.name = @P1 ORDER BY k.constraint_column_id";
-    let value: TypedValue<'_> = (Type::Text, ValueRef::Text(name));
-    listed_constraint(|found| {
-        connection.each(None, sql, &[value], None, &mut |row| {
-            found(text(row, 0), text(row, 1));
-            Ok(true)
-        })
-    })
 }

@@ -1,23 +1,23 @@
 //! A connection: its transaction, the calls on it, and whether it still works.
 
+use crate::catalog::CONSTRAINT;
+use crate::dialect::MssqlStatements;
 use crate::error;
 use crate::names::quoted;
 use crate::rows::{read_row, result_row};
 use crate::settings::{MssqlIsolation, Settings};
 use crate::values::parameter;
-use crate::wire::{SentKind, TdsChannel, TdsError, TdsValue, TransactionStep, push_call};
+use crate::wire::{
+    SentKind, TdsChannel, TdsError, TdsValue, TokenReader, TransactionStep, push_call,
+};
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
 use bobak_engine_common::{
-    Connector, SavepointStep, ServerPhase, ServerRow, TransactionConnection, in_constraint,
+    Connector, SavepointStep, ServerPhase, ServerRow, StatementConnection, StatementValue,
+    TransactionConnection, in_constraint, kept_types,
 };
 use std::time::Duration;
-
-/// A value for a statement, and the type that it is of for Bobak.
-pub(crate) type TypedValue<'v> = (Type, ValueRef<'v>);
-/// Adds to an error which of a statement's values it is about.
-pub(crate) type LocateError<'l> = dyn Fn(Error, usize) -> Error + 'l;
 
 /// How the transactions of a database are isolated.
 const OPTIONS: &str = "SELECT snapshot_isolation_state, is_read_committed_snapshot_on FROM sys.databases WHERE name = @P1";
@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     pub schema: String,
     /// Whether batches use the bulk load.
     pub has_bulk: bool,
-    isolation: MssqlIsolation,
+    pub isolation: MssqlIsolation,
     /// How long a call waits for a lock, in milliseconds.
     pub lock_timeout: u128,
     /// What it is doing.
@@ -66,14 +66,8 @@ impl Connection {
             "SET XACT_ABORT OFF; SET QUOTED_IDENTIFIER ON; SET LOCK_TIMEOUT {lock_timeout};"
         );
         connection.command(None, &setup)?;
-        let mut schema = None;
-        connection.each(None, "SELECT SCHEMA_NAME()", &[], None, &mut |row| {
-            if let ValueRef::Text(name) = row.get(0) {
-                schema = Some(name.to_owned());
-            }
-            Ok(true)
-        })?;
-        connection.schema = schema.unwrap_or(connection.schema);
+        let schema = connection.texts("SELECT SCHEMA_NAME()", &[])?.pop();
+        connection.schema = schema.filter(|name| !name.is_empty()).unwrap_or(connection.schema);
         Ok(connection)
     }
 
@@ -83,19 +77,14 @@ impl Connection {
     /// Those of the network and the server.
     pub(crate) fn create_database(settings: &Settings) -> Result<()> {
         let mut connection = Self::open_database(settings, "master")?;
-        let mut exists = false;
-        let name = [(Type::Text, ValueRef::Text(&settings.database))];
-        connection.each(None, "SELECT DB_ID(@P1)", &name, None, &mut |row| {
-            exists = row.get(0) != ValueRef::Null;
-            Ok(true)
-        })?;
-        if exists {
+        let name = [StatementValue::of_type(Type::Text, &*settings.database)];
+        if !connection.integers(None, "SELECT DB_ID(@P1)", &name)?.is_empty() {
             return Ok(());
         }
         let quoted = quoted(&settings.database);
         connection.command(None, &format!("CREATE DATABASE {quoted}"))?;
         let mut missing = Vec::new();
-        connection.each(None, OPTIONS, &name, None, &mut |row| {
+        connection.each(None, OPTIONS, &name, &mut |row| {
             let options = ["ALLOW_SNAPSHOT_ISOLATION", "READ_COMMITTED_SNAPSHOT"];
             let is_off = |at: usize| row.get(at) == ValueRef::Int(0);
             missing.extend((0..).zip(options).filter(|(at, _)| is_off(*at)).map(|(_, name)| name));
@@ -135,7 +124,7 @@ impl Connection {
             (ErrorKind::Interrupted, _) => return Interrupt::check().err().unwrap_or(error),
             // A row of another table refers to the one that is deleted; or another program has named the constraint.
             (_, Some(name)) if error.column().is_none() => {
-                let found = crate::catalog::constraint(self, &name);
+                let found = self.constraint(CONSTRAINT, &name);
                 return in_constraint(error, found, table);
             }
             _ => {}
@@ -143,33 +132,8 @@ impl Connection {
         error
     }
 
-    /// Begins a transaction: at the isolation of the settings, or one that sees what is committed.
-    pub(crate) fn begin(&mut self, is_isolated: bool) -> Result<()> {
-        self.phase = ServerPhase::Read;
-        // The session keeps the level: what commits by itself has it, too.
-        let level = match (is_isolated, self.isolation) {
-            (false, _) => 2,
-            (true, MssqlIsolation::Snapshot) => 5,
-            (true, MssqlIsolation::Serializable) => 4,
-        };
-        self.transact(TransactionStep::Begin(level))?;
-        self.phase = ServerPhase::Inside;
-        Ok(())
-    }
-
-    /// Runs one statement that commits by itself, unless a transaction is open.
-    pub(crate) fn committing<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        if self.in_transaction() {
-            return run(self);
-        }
-        self.phase = ServerPhase::Commit;
-        let done = run(self);
-        self.phase = ServerPhase::Read;
-        done
-    }
-
     /// Begins a transaction, ends it or marks a savepoint.
-    fn transact(&mut self, step: TransactionStep<'_>) -> Result<()> {
+    pub(crate) fn transact(&mut self, step: TransactionStep<'_>) -> Result<()> {
         Interrupt::check()?;
         self.channel.transact(step).map_err(|failed| self.failed(failed, None))
     }
@@ -191,63 +155,6 @@ impl Connection {
     /// The collation of the database, as the protocol has it.
     pub(crate) const fn collation(&self) -> [u8; 5] {
         self.channel.collation
-    }
-
-    /// Runs a statement once; returns how many rows it wrote.
-    pub(crate) fn run(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        values: &[TypedValue<'_>],
-        located: &LocateError<'_>,
-    ) -> Result<u64> {
-        Interrupt::check()?;
-        let sent = parameters(values, located)?;
-        let done = self.channel.call(|out| push_call(out, sql, &sent), &mut |_| true);
-        done.map_err(|failed| self.failed(failed, table))
-    }
-
-    /// Runs a statement and calls `row` for each row of its result, until it returns `false`. `types` are those of the
-    /// columns, if the caller knows them.
-    pub(crate) fn each(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        values: &[TypedValue<'_>],
-        types: Option<&[Type]>,
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
-    ) -> Result<()> {
-        self.each_located(table, sql, values, types, &|error, _| error, row)
-    }
-
-    /// The same, with errors about values located.
-    pub(crate) fn each_located(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        values: &[TypedValue<'_>],
-        types: Option<&[Type]>,
-        located: &LocateError<'_>,
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
-    ) -> Result<()> {
-        Interrupt::check()?;
-        let sent = parameters(values, located)?;
-        let (mut view, mut rejected) = (ServerRow::default(), None);
-        let done = self.channel.call(
-            |out| push_call(out, sql, &sent),
-            &mut |reader| match read_row(&mut view, reader, types).and_then(|()| row(&view)) {
-                Ok(goes_on) => goes_on,
-                Err(error) => {
-                    rejected = Some(error);
-                    false
-                }
-            },
-        );
-        match (done, rejected) {
-            (Err(failed), _) => Err(self.failed(failed, table)),
-            (Ok(_), Some(error)) => Err(error),
-            (Ok(_), None) => Ok(()),
-        }
     }
 
     /// The columns of the last result.
@@ -311,13 +218,53 @@ impl TransactionConnection for Connection {
     }
 }
 
-fn parameters<'v>(
-    values: &[TypedValue<'v>],
-    located: &LocateError<'_>,
-) -> Result<Vec<(SentKind, TdsValue<'v>)>> {
-    let sent = values
-        .iter()
-        .enumerate()
-        .map(|(at, (ty, value))| parameter(*ty, *value).map_err(|error| located(error, at)));
-    sent.collect()
+impl StatementConnection for Connection {
+    type Dialect = MssqlStatements;
+
+    fn dialect(&self) -> MssqlStatements {
+        MssqlStatements
+    }
+
+    fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<u64> {
+        Interrupt::check()?;
+        let sent = StatementValue::all_sent(values, table, sent)?;
+        let done = self.channel.call(|out| push_call(out, sql, &sent), &mut |_| true);
+        let written = done.map_err(|failed| self.failed(failed, table))?;
+        // The rows of a result are counted, too.
+        Ok(if self.channel.columns().is_empty() { written } else { 0 })
+    }
+
+    fn each(
+        &mut self,
+        of: Option<(&TableSchema, &[usize])>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        Interrupt::check()?;
+        let table = of.map(|(table, _)| table);
+        let types = of.map(|(table, shown)| kept_types(table, shown));
+        let sent = StatementValue::all_sent(values, table, sent)?;
+        let (mut view, mut rejected) = (ServerRow::default(), None);
+        let mut take = |reader: &TokenReader| {
+            let read = read_row(&mut view, reader, types.as_deref());
+            let taken = read.and_then(|()| row(&view));
+            taken.unwrap_or_else(|error| {
+                rejected = Some(error);
+                false
+            })
+        };
+        let done = self.channel.call(|out| push_call(out, sql, &sent), &mut take);
+        done.map_err(|failed| self.failed(failed, table))?;
+        rejected.map_or(Ok(()), Err)
+    }
+}
+
+fn sent<'v>(given: &'v StatementValue<'_>) -> Result<(SentKind, TdsValue<'v>)> {
+    parameter(given.ty, given.value.as_ref())
 }

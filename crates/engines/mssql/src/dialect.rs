@@ -58,6 +58,11 @@ impl StatementDialect for MssqlStatements {
         format!("@P{number}")
     }
 
+    fn returned_key(&self, table: &TableSchema) -> [String; 2] {
+        let key = self.columns(table, table.key().iter().copied());
+        [format!(" OUTPUT inserted.{key}"), String::new()]
+    }
+
     fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
         all_equal(table, places, first)
     }

@@ -4,7 +4,7 @@ use crate::names::{check_name, reference_name};
 use crate::wire::{MssqlError, TdsError};
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::{ServerPhase, index_columns};
+use bobak_engine_common::{ServerPhase, index_columns, no_key_left};
 use std::io;
 
 /// A constraint rejects the row.
@@ -148,6 +148,8 @@ fn violated(table: &TableSchema, server: &MssqlError) -> Option<Error> {
             let columns = index_columns(table, is_own, named)?;
             Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), columns))
         }
+        // The key that the server would make is beyond its type.
+        8_115 if server.message.contains("IDENTITY") => Some(no_key_left(table)),
         CONSTRAINT => {
             let check =
                 table.columns().iter().find(|column| named(&check_name(table, &column.name)));

@@ -18,7 +18,6 @@ mod dialect;
 mod engine;
 mod error;
 mod names;
-mod query;
 mod rows;
 mod schema;
 mod session;

@@ -27,29 +27,6 @@ pub(crate) fn with_given_keys(table: &TableSchema, statement: &str) -> String {
     }
 }
 
-pub(crate) fn insert(table: &TableSchema, made: bool) -> String {
-    let places: Vec<usize> = written_columns(table, made).collect();
-    let name = quoted(table.name());
-    let output = match made {
-        true => format!(
-            " OUTPUT inserted.{}",
-            MssqlStatements.columns(table, table.key().iter().copied())
-        ),
-        false => String::new(),
-    };
-    let text = match places.is_empty() {
-        true => format!("INSERT INTO {name}{output} DEFAULT VALUES"),
-        false => {
-            let marks = MssqlStatements.numbers(1, places.len());
-            format!(
-                "INSERT INTO {name} ({}){output} VALUES ({marks})",
-                MssqlStatements.columns(table, places)
-            )
-        }
-    };
-    if made { text } else { with_given_keys(table, &text) }
-}
-
 /// How many rows with keys of the server's one statement inserts.
 pub(crate) fn rows_per_insert(table: &TableSchema) -> usize {
     let width = written_columns(table, true).count();
@@ -86,7 +63,7 @@ pub(crate) fn all(table: &TableSchema) -> Vec<String> {
     let is_set = |place: &usize| !table.key().contains(place) && table.version() != Some(*place);
     let fields: FieldSet = (0..table.columns().len()).filter(is_set).collect();
     let mut texts = vec![
-        insert(table, false),
+        with_given_keys(table, &MssqlStatements.insert(table, false)),
         MssqlStatements.update(table, fields),
         MssqlStatements.overwrite(table, FieldSet::default(), table.key()),
         MssqlStatements.delete(table),
@@ -94,7 +71,7 @@ pub(crate) fn all(table: &TableSchema) -> Vec<String> {
         crate::bulk::statement(table, &crate::bulk::columns(table).unwrap_or_default()),
     ];
     if has_identity(table) {
-        texts.extend([insert(table, true), insert_rows(table, 3)]);
+        texts.extend([MssqlStatements.insert(table, true), insert_rows(table, 3)]);
     }
     texts.extend(MssqlStatements.delete_in_the_way(table, false).map(|(text, _)| text));
     texts

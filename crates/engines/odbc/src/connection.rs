@@ -1,13 +1,19 @@
 //! A connection: its prepared statements, what the database is, and whether it still works; and the pool of them.
 
+use crate::dialect::OdbcStatements;
 use crate::driver::{Buffer, Channel, OdbcError, OdbcStatement};
 use crate::error;
 use crate::product::{Product, ProductKind};
 use crate::results::{parameter_numbers, read_rows, session_settings, unnumbered};
 use crate::settings::Settings;
-use crate::values::{BoundParameter, Cells, Target};
-use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Value};
-use bobak_engine_common::{SavepointStep, ServerPhase, TransactionConnection, ends_transaction};
+use crate::values::{BoundParameter, Target};
+use bobak_core::{
+    Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Type, Value, ValueRef,
+};
+use bobak_engine_common::{
+    SavepointStep, ServerPhase, StatementConnection, StatementValue, TransactionConnection,
+    ends_transaction,
+};
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use odbc_sys::{ConnectionAttribute, InfoType};
@@ -43,7 +49,7 @@ impl bobak_engine_common::Connector for OdbcConnector {
 pub(crate) struct Connection {
     statements: HashMap<Box<str>, (OdbcStatement, u64)>,
     clock: u64,
-    channel: Arc<Channel>,
+    pub channel: Arc<Channel>,
     pub product: Arc<Product>,
     /// What it is doing.
     pub phase: ServerPhase,
@@ -129,28 +135,6 @@ impl Connection {
         }
     }
 
-    /// Begins a transaction: the database begins it with the next statement. All reads of one of a caller's are of one
-    /// moment, where Bobak knows how to ask for that.
-    pub(crate) fn begin(&mut self, is_callers: bool) -> Result<()> {
-        if !self.product.has_transactions {
-            let message = "the ODBC driver has no transactions";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        self.phase = ServerPhase::Read;
-        let done = self.channel.set(ConnectionAttribute::AUTOCOMMIT, 0);
-        done.map_err(|failed| self.failed(failed, None))?;
-        if self.channel.is_autocommit() {
-            let message =
-                "the ODBC driver says that it has transactions, but it does not begin one";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        self.phase = ServerPhase::Inside;
-        if is_callers && self.product.kind == ProductKind::Postgres {
-            self.command("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-        }
-        Ok(())
-    }
-
     /// Runs a text without parameters, such as a savepoint's.
     pub(crate) fn command(&mut self, text: &str) -> Result<()> {
         let run = || {
@@ -158,17 +142,6 @@ impl Connection {
             statement.run(text)
         };
         run().map_err(|failed| self.failed(failed, None))
-    }
-
-    /// Runs a statement once; returns how many rows it wrote.
-    pub(crate) fn run(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        parameters: Vec<BoundParameter>,
-    ) -> Result<u64> {
-        let buffers = parameters.into_iter().map(BoundParameter::into_buffer).collect();
-        self.with(table, sql, buffers, 1, |statement| Ok(statement.row_count()))
     }
 
     /// Runs a statement once for each row of an array. After an error, rows may have been written.
@@ -189,15 +162,14 @@ impl Connection {
 
     /// Runs a statement and calls `row` for each row of its result, until it returns `false`. `targets` are the columns
     /// of the result, if the caller knows them.
-    pub(crate) fn each(
+    pub(crate) fn each_bound(
         &mut self,
         table: Option<&TableSchema>,
         sql: &str,
-        parameters: Vec<BoundParameter>,
+        buffers: Vec<Buffer>,
         targets: Option<Vec<Target>>,
-        row: &mut dyn FnMut(&Cells) -> Result<bool>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let buffers = parameters.into_iter().map(BoundParameter::into_buffer).collect();
         let (rows, product) = (self.array_rows, Arc::clone(&self.product));
         let mut stopped = Ok(());
         self.with(table, sql, buffers, 1, |statement| {
@@ -209,6 +181,20 @@ impl Connection {
                 error.in_table(table.name())
             }
             _ => error,
+        })
+    }
+
+    /// The values of a statement as the driver takes them.
+    fn buffers(
+        &self,
+        table: Option<&TableSchema>,
+        values: &[StatementValue<'_>],
+    ) -> Result<Vec<Buffer>> {
+        let kind = self.product.kind;
+        StatementValue::all_sent(values, table, |given| {
+            let target = Target::of_given(kind, table, given);
+            let bound = BoundParameter::single(kind, target, given.value.as_ref());
+            bound.map(BoundParameter::into_buffer)
         })
     }
 
@@ -316,7 +302,7 @@ impl Connection {
                 1,
                 &mut |row| {
                     let text = |column| match row.get(column) {
-                        bobak_core::ValueRef::Text(text) => text.to_owned(),
+                        ValueRef::Text(text) => text.to_owned(),
                         _ => String::new(),
                     };
                     rows.push((0..row.len()).map(text).collect());
@@ -396,6 +382,46 @@ fn stoppable(statement: &OdbcStatement) -> Option<Interruptible> {
     })
 }
 
+impl StatementConnection for Connection {
+    type Dialect = OdbcStatements;
+
+    const COUNTS_UNCHANGED: bool = false;
+
+    fn dialect(&self) -> OdbcStatements {
+        OdbcStatements { kind: self.product.kind, dialect: self.product.dialect }
+    }
+
+    fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<u64> {
+        let buffers = self.buffers(table, values)?;
+        self.with(table, sql, buffers, 1, |statement| Ok(statement.row_count()))
+    }
+
+    fn each(
+        &mut self,
+        of: Option<(&TableSchema, &[usize])>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let (kind, table) = (self.product.kind, of.map(|(table, _)| table));
+        let buffers = self.buffers(table, values)?;
+        let targets = of.map(|(table, shown)| {
+            let columns = shown.iter().filter_map(|place| table.columns().get(*place));
+            let mut targets: Vec<_> = columns.map(|column| Target::of(kind, column)).collect();
+            if targets.is_empty() {
+                targets.push(Target::Int);
+            }
+            targets
+        });
+        self.each_bound(table, sql, buffers, targets, row)
+    }
+}
+
 impl SqlServer for Connection {
     fn dialect(&self) -> Dialect {
         self.product.dialect
@@ -407,24 +433,18 @@ impl SqlServer for Connection {
         values: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row),
     ) -> Result<()> {
-        let value = |number: usize| {
-            values.get(number - 1).map_or(bobak_core::ValueRef::Null, Value::as_ref)
-        };
-        let numbers = parameter_numbers(self.product.dialect, sql);
-        let kind = self.product.kind;
-        let parameters = numbers.into_iter().map(|number| {
-            let value = value(number.max(1));
-            BoundParameter::single(kind, Target::of_value(value), value)
-        });
-        let parameters = parameters.collect::<Result<_>>()?;
-        self.each(None, sql, parameters, None, &mut |cells| {
+        let given =
+            |number: usize| values.get(number.max(1) - 1).map_or(ValueRef::Null, Value::as_ref);
+        let numbers = parameter_numbers(self.product.dialect, sql).into_iter();
+        let values = numbers.map(|number| StatementValue::of_type(Type::Any, given(number)));
+        self.each(None, sql, &values.collect::<Vec<_>>(), &mut |cells| {
             row(cells);
             Ok(true)
         })
     }
 
     fn run(&mut self, table: &TableSchema, sql: &str) -> Result<()> {
-        Self::run(self, Some(table), sql, Vec::new()).map(drop)
+        StatementConnection::run(self, Some(table), sql, &[]).map(drop)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::product::ProductKind;
 use bobak_core::{FieldSet, TableSchema, ValueRef};
-use bobak_engine_common::{ColumnValue, Comparability, StatementDialect, folded_value};
+use bobak_engine_common::{Comparability, StatementDialect, StatementValue};
 use bobak_sql::Dialect;
 
 /// How a database writes statements for rows.
@@ -47,10 +47,10 @@ impl StatementDialect for OdbcStatements {
         table: &TableSchema,
         place: usize,
         value: ValueRef<'v>,
-    ) -> ColumnValue<'v> {
+    ) -> StatementValue<'v> {
         match self.kind {
-            ProductKind::MySql => folded_value(table, place, value),
-            _ => (place, value.into()),
+            ProductKind::MySql => StatementValue::folded(table, place, value),
+            _ => StatementValue::new(table, place, value),
         }
     }
 

@@ -3,73 +3,51 @@
 use crate::connection::Connection;
 use crate::moments::is_moment;
 use crate::product::ProductKind;
-use crate::values::{BoundParameter, Cells, Target, has_literal};
+use crate::values::{BoundParameter, Target};
 use bobak_core::{
-    Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type, Value,
-    ValueRef,
+    Error, ErrorKind, Expr, Result, Row, RowLock, Select, TableSchema, Type, ValueRef,
 };
 use bobak_engine_common::query_table;
 use bobak_sql::token::SqlTokenKind;
 use bobak_sql::{Dialect, Statement, only_reads, reject_control, rewrite_statement};
 use odbc_sys::SqlDataType as Sql;
+use std::sync::Arc;
 
-/// Runs a query and hands its rows out.
+/// Runs a query of a table.
+///
+/// # Errors
+/// As [`Session::query`](bobak_core::Session::query).
 pub(crate) fn run(
     connection: &mut Connection,
-    source: &Source<'_>,
+    select: &Select,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    match *source {
-        Source::Select(select) => match connection.product.kind {
-            ProductKind::Postgres | ProductKind::MySql => run_there(connection, select, row),
-            ProductKind::Sqlite | ProductKind::Other => run_here(connection, select, row),
-        },
-        Source::Sql { text, parameters } => {
-            let (text, parameters) = sql_text(connection, text, parameters)?;
-            connection.each(None, &text, parameters, None, &mut |cells| row(cells))
-        }
+    match connection.product.kind {
+        ProductKind::Postgres | ProductKind::MySql => run_there(connection, select, row),
+        ProductKind::Sqlite | ProductKind::Other => run_here(connection, select, row),
     }
 }
 
-/// Runs SQL text that returns no rows.
-pub(crate) fn execute(
-    connection: &mut Connection,
-    text: &str,
-    parameters: &[bobak_core::Parameter<'_>],
-) -> Result<u64> {
-    let (text, parameters) = sql_text(connection, text, parameters)?;
-    connection.run(None, &text, parameters)
-}
-
-/// SQL text in the database's words, whose parameters are cast to their types, and their values.
-fn sql_text(
+/// SQL text in the database's words, whose parameters are cast to their types.
+///
+/// # Errors
+/// As [`rewrite_statement`].
+pub(crate) fn sql_text(
     connection: &Connection,
     text: &str,
     parameters: &[bobak_core::Parameter<'_>],
-) -> Result<(String, Vec<BoundParameter>)> {
+) -> Result<String> {
     let (kind, dialect) = (connection.product.kind, connection.product.dialect);
     let text = match kind {
         ProductKind::Other => text.into(),
         _ => bobak_sql::translate(dialect, text)?,
     };
     let given = parameters.len();
-    let text = rewrite_statement(dialect.syntax(), &text, given, |token, _, count| {
+    rewrite_statement(dialect.syntax(), &text, given, |token, _, count| {
         let name = parameters.get(count).and_then(|parameter| cast_of(kind, parameter));
         let cast = || name.map_or_else(|| "?".to_owned(), |name| format!("CAST(? AS {name})"));
         (token.kind == SqlTokenKind::Parameter).then(cast)
-    })?;
-    let values = parameters.iter().map(|parameter| {
-        let value = parameter.value.as_ref();
-        let target = match (parameter.ty, value) {
-            (ty, ValueRef::Int(_)) if has_literal(ty) => Target::Literal(ty),
-            (Type::Uuid, ValueRef::Bytes(_)) if kind == ProductKind::Postgres => {
-                Target::Literal(Type::Uuid)
-            }
-            _ => Target::of_value(value),
-        };
-        BoundParameter::single(kind, target, value)
-    });
-    Ok((text, values.collect::<Result<_>>()?))
+    })
 }
 
 /// The type to which SQL text casts a parameter, if the database would otherwise guess.
@@ -156,48 +134,36 @@ fn run_there(
     if kind == ProductKind::MySql && parameters.len() > MOST_PARAMETERS {
         return run_here(connection, select, row);
     }
-    let parameters = match kind {
-        ProductKind::Postgres if !parameters.is_empty() => typed(connection, &text, &parameters)?,
-        _ => {
-            let single = |value: &Value<'_>| {
-                BoundParameter::single(kind, Target::of_value(value.as_ref()), value.as_ref())
-            };
-            parameters.iter().map(single).collect::<Result<_>>()?
-        }
+    // The server gives each parameter a type, in which the driver needs it.
+    let types = match kind {
+        ProductKind::Postgres if !parameters.is_empty() => connection.parameter_types(&text)?,
+        _ => Arc::default(),
     };
+    let buffers = parameters.iter().enumerate().map(|(at, value)| {
+        let target = parameter_target(types.get(at).copied().flatten(), value.as_ref());
+        let bound = BoundParameter::single(kind, target, value.as_ref());
+        bound.map(BoundParameter::into_buffer)
+    });
+    let buffers = buffers.collect::<Result<_>>()?;
     let targets = select.columns.iter().map(target).collect();
-    let mut each = |cells: &Cells| row(cells);
-    let done = connection.each(Some(&select.table), &text, parameters, Some(targets), &mut each);
+    let done = connection.each_bound(Some(&select.table), &text, buffers, Some(targets), row);
     if dialect == Dialect::Postgres && matches!(select.lock, Some(RowLock::WaitAtMost(_))) {
         connection.command("SET LOCAL lock_timeout TO DEFAULT")?;
     }
     done
 }
 
-/// The parameters as the types that the server gives them need them.
-fn typed(
-    connection: &mut Connection,
-    text: &str,
-    values: &[Value<'_>],
-) -> Result<Vec<BoundParameter>> {
-    let kind = connection.product.kind;
-    let types = connection.parameter_types(text)?;
-    let parameters = values.iter().enumerate().map(|(at, value)| {
-        let value = value.as_ref();
-        let target = match (types.get(at).copied().flatten(), value) {
-            (Some(Sql::DATE), ValueRef::Int(_)) => Target::Literal(Type::Date),
-            (Some(Sql::TIME), ValueRef::Int(_)) => Target::Literal(Type::Time),
-            (Some(Sql::TIMESTAMP), ValueRef::Int(_)) => Target::Literal(Type::DateTime),
-            (Some(Sql::NUMERIC | Sql::DECIMAL), ValueRef::Int(_)) => {
-                Target::Literal(Type::Currency)
-            }
-            (Some(Sql::EXT_GUID), ValueRef::Bytes(_)) => Target::Literal(Type::Uuid),
-            (Some(Sql::EXT_BIT), ValueRef::Int(_)) => Target::Literal(Type::Bool),
-            _ => Target::of_value(value),
-        };
-        BoundParameter::single(kind, target, value)
-    });
-    parameters.collect()
+/// How a value goes to a parameter of this type.
+const fn parameter_target(ty: Option<Sql>, value: ValueRef<'_>) -> Target {
+    match (ty, value) {
+        (Some(Sql::DATE), ValueRef::Int(_)) => Target::Literal(Type::Date),
+        (Some(Sql::TIME), ValueRef::Int(_)) => Target::Literal(Type::Time),
+        (Some(Sql::TIMESTAMP), ValueRef::Int(_)) => Target::Literal(Type::DateTime),
+        (Some(Sql::NUMERIC | Sql::DECIMAL), ValueRef::Int(_)) => Target::Literal(Type::Currency),
+        (Some(Sql::EXT_GUID), ValueRef::Bytes(_)) => Target::Literal(Type::Uuid),
+        (Some(Sql::EXT_BIT), ValueRef::Int(_)) => Target::Literal(Type::Bool),
+        _ => Target::of_value(value),
+    }
 }
 
 /// How the values of an expression come back.

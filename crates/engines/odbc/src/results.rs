@@ -3,8 +3,9 @@
 use crate::driver::{Buffer, OdbcError, OdbcStatement};
 use crate::product::{Product, ProductKind};
 use crate::settings::Settings;
-use crate::values::{CellError, Cells, Target};
-use bobak_core::{Interrupt, Result, ResultColumn, Type};
+use crate::values::{Target, ValueForms, show};
+use bobak_core::{Interrupt, Result, ResultColumn, Row};
+use bobak_engine_common::ServerRow;
 use bobak_sql::Dialect;
 use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
 
@@ -17,7 +18,7 @@ pub(crate) fn read_rows(
     targets: Option<Vec<Target>>,
     product: &Product,
     rows: usize,
-    row: &mut dyn FnMut(&Cells) -> Result<bool>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> std::result::Result<Result<()>, OdbcError> {
     let (forms, in_blocks) = (product.forms, product.reads_in_blocks);
     let described = statement.describe()?;
@@ -41,18 +42,14 @@ pub(crate) fn read_rows(
         statement.bind(buffers(block), block)?;
     }
     let whole = if is_long && !in_blocks { 1 } else { rows };
-    let ty = |target: &Target| if is_typed { Type::Any } else { target.ty() };
     let columns = described.iter().zip(&targets);
-    let columns = columns.map(|(column, target)| ResultColumn::new(&*column.name, ty(target)));
-    let mut cells = Cells::new(forms, columns.collect());
+    let columns = columns.map(|(column, target)| ResultColumn::new(&*column.name, target.ty()));
+    let mut view = ServerRow::new(columns.collect(), is_typed);
     loop {
         let fetched = statement.fetch()?;
         for at in 0..fetched.min(block) {
-            let read = match cells.read(statement, &targets, at, block > 1) {
-                Err(CellError::Driver(failed)) => return Err(failed),
-                Err(CellError::Value(error)) => Err(error),
-                Ok(()) => row(&cells),
-            };
+            let read = read_row(&mut view, forms, statement, &targets, (at, block > 1))?;
+            let read = read.and_then(|()| row(&view));
             match read {
                 Ok(true) => {}
                 other => return Ok(other.map(drop)),
@@ -69,6 +66,32 @@ pub(crate) fn read_rows(
             return Ok(Err(error));
         }
     }
+}
+
+/// Takes a row of the block that was fetched; the inner error is that of a value.
+fn read_row(
+    view: &mut ServerRow,
+    forms: ValueForms,
+    statement: &OdbcStatement,
+    targets: &[Target],
+    (row, is_array): (usize, bool),
+) -> std::result::Result<Result<()>, OdbcError> {
+    view.begin(&[]);
+    for (place, target) in targets.iter().enumerate() {
+        let whole;
+        let bytes = match statement.column(place) {
+            Some(buffer) if !buffer.is_cut(row) => buffer.get(row),
+            bound => {
+                let row = bound.is_some().then_some(row).filter(|_| is_array);
+                whole = statement.whole_value(place, target.form(forms), row)?;
+                whole.as_deref()
+            }
+        };
+        if let Err(error) = view.push(|view, _| show(view, forms, *target, bytes)) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// What Bobak's statements count on.

@@ -1,24 +1,39 @@
 //! What sessions run on a connection.
 
-use crate::batch;
 use crate::connection::Connection;
 use crate::product::ProductKind;
-use crate::query;
-use crate::schema;
+use crate::{batch, query, schema};
+use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Source, TableSchema, Verb,
-    WriteBatch,
+    Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Select,
+    TableSchema, Verb, WriteBatch,
 };
-use bobak_engine_common::{
-    RowSteps, ServerBatch, ServerOperations, ServerPhase, ServerWrite, TransactionConnection,
-};
+use bobak_engine_common::{ServerOperations, ServerPhase, ServerWrite, TransactionConnection};
+use odbc_sys::ConnectionAttribute;
 use std::time::Duration;
 
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "odbc";
+    const FEW: usize = 2;
 
     fn begin(&mut self, is_callers: bool) -> Result<()> {
-        Self::begin(self, is_callers)
+        if !self.product.has_transactions {
+            let message = "the ODBC driver has no transactions";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        self.phase = ServerPhase::Read;
+        let done = self.channel.set(ConnectionAttribute::AUTOCOMMIT, 0);
+        done.map_err(|failed| self.failed(failed, None))?;
+        if self.channel.is_autocommit() {
+            let message =
+                "the ODBC driver says that it has transactions, but it does not begin one";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        self.phase = ServerPhase::Inside;
+        if is_callers && self.product.kind == ProductKind::Postgres {
+            self.command("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+        }
+        Ok(())
     }
 
     fn read_alone<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
@@ -50,15 +65,19 @@ impl ServerOperations for Connection {
         !matches!(verb, Verb::Insert | Verb::Update | Verb::Delete)
     }
 
-    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        self.write_row(write)
+    fn part(&self, run: &Run<'_>, rows: &[EncodedRow<'_>], made: bool) -> (usize, bool) {
+        batch::part(self, run, rows, made)
     }
 
-    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {
-        batch::send_run(sender, run)
+    fn send_together(
+        &mut self,
+        run: &Run<'_>,
+        writes: &[ServerWrite<'_>],
+        made: bool,
+    ) -> Result<Vec<Outcome>> {
+        batch::send(self, run, writes, made)
     }
 
-    /// To a database that may have no savepoints, in arrays, or else row by row.
     fn send_alone(
         &mut self,
         batch: &WriteBatch,
@@ -82,16 +101,16 @@ impl ServerOperations for Connection {
         query::check(text)
     }
 
-    fn query(
-        &mut self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        query::run(self, source, row)
+    fn sql_text(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<String> {
+        query::sql_text(self, text, parameters)
     }
 
-    fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        query::execute(self, sql, parameters)
+    fn select(
+        &mut self,
+        select: &Select,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        query::run(self, select, row)
     }
 
     fn tables(&mut self) -> Result<Vec<TableSchema>> {

@@ -1,15 +1,15 @@
 //! Bobak's values as a driver takes and gives them.
 
-use crate::driver::{Buffer, BufferForm, ColumnDescription, OdbcStatement};
+use crate::driver::{Buffer, BufferForm, ColumnDescription};
 use crate::moments::{self, is_moment};
 use crate::product::ProductKind;
 use bobak_core::{
-    ColumnSchema, Currency, Date, DateTime, Error, ErrorKind, Field, Result, ResultColumn, Row,
-    Time, Timestamp, Type, Uuid, Value, ValueRef, stored_literal,
+    ColumnSchema, Currency, Date, DateTime, Error, ErrorKind, Field, Result, TableSchema, Time,
+    Timestamp, Type, Uuid, Value, ValueRef, stored_literal,
 };
+use bobak_engine_common::{ServerRow, ServerValue, StatementValue};
 use odbc_sys::SqlDataType as Sql;
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// The bytes of a cell of a text or bytes whose length is not limited, in a block of rows. Longer values are read in
 /// parts.
@@ -72,6 +72,23 @@ impl Target {
         }
     }
 
+    /// For a value of a statement.
+    pub(crate) fn of_given(
+        kind: ProductKind,
+        table: Option<&TableSchema>,
+        given: &StatementValue<'_>,
+    ) -> Self {
+        let column = table.zip(given.place).and_then(|(table, at)| table.columns().get(at));
+        match (column, given.ty, given.value.as_ref()) {
+            (Some(column), ..) => Self::of(kind, column),
+            (_, ty, ValueRef::Int(_)) if has_literal(ty) => Self::Literal(ty),
+            (_, Type::Uuid, ValueRef::Bytes(_)) if kind == ProductKind::Postgres => {
+                Self::Literal(Type::Uuid)
+            }
+            (.., value) => Self::of_value(value),
+        }
+    }
+
     /// Of a value without a column.
     pub(crate) const fn of_value(value: ValueRef<'_>) -> Self {
         match value {
@@ -99,7 +116,7 @@ impl Target {
         }
     }
 
-    const fn form(self, forms: ValueForms) -> BufferForm {
+    pub(crate) const fn form(self, forms: ValueForms) -> BufferForm {
         match self {
             Self::Literal(ty) if is_moment(ty) => forms.moment,
             // ASCII: the same in every character set of a driver.
@@ -272,143 +289,37 @@ fn literal(ty: Type, value: ValueRef<'_>) -> Result<String> {
     })
 }
 
-/// A row of a result. The texts and bytes of a row are in buffers that the next row uses again.
-#[derive(Debug)]
-pub(crate) struct Cells {
+/// A value of a result, as the driver gives it.
+///
+/// # Errors
+/// `OutOfRange` and others for a value that Bobak's type does not have.
+pub(crate) fn show(
+    view: &mut ServerRow,
     forms: ValueForms,
-    cells: Vec<Cell>,
-    texts: String,
-    bytes: Vec<u8>,
-    columns: Vec<ResultColumn>,
-}
-
-/// A value of a row.
-#[derive(Clone, Debug)]
-enum Cell {
-    Null,
-    Int(i64),
-    Float(f64),
-    /// Where it is in the row's texts.
-    Text(Range<usize>),
-    /// Where they are in the row's bytes.
-    Bytes(Range<usize>),
-}
-
-impl Cells {
-    pub(crate) const fn new(forms: ValueForms, columns: Vec<ResultColumn>) -> Self {
-        Self { forms, cells: Vec::new(), texts: String::new(), bytes: Vec::new(), columns }
-    }
-
-    /// Reads a row of those that the last fetch has read.
-    ///
-    /// # Errors
-    /// `Mismatch` for a text that is none of the column's type; the driver's.
-    pub(crate) fn read(
-        &mut self,
-        statement: &OdbcStatement,
-        targets: &[Target],
-        row: usize,
-        is_array: bool,
-    ) -> Result<(), CellError> {
-        self.cells.clear();
-        self.texts.clear();
-        self.bytes.clear();
-        for (place, target) in targets.iter().enumerate() {
-            let read = match statement.column(place) {
-                Some(buffer) if !buffer.is_cut(row) => self.push(*target, buffer.get(row)),
-                bound => {
-                    let row = bound.is_some().then_some(row).filter(|_| is_array);
-                    let value = statement.whole_value(place, target.form(self.forms), row);
-                    self.push(*target, value.map_err(CellError::Driver)?.as_deref())
-                }
-            };
-            read.map_err(|error| {
-                let name = self.columns.get(place).map(|column| column.name.clone());
-                CellError::Value(error.in_column(name.unwrap_or_default()))
-            })?;
+    target: Target,
+    bytes: Option<&[u8]>,
+) -> Result<ServerValue> {
+    let Some(bytes) = bytes else { return Ok(ServerValue::Null) };
+    let number = || bytes.try_into().unwrap_or_default();
+    let text = |(start, end)| ServerValue::Text(start, end);
+    Ok(match target {
+        Target::Int => ServerValue::Int(i64::from_ne_bytes(number())),
+        Target::Float => ServerValue::Float(f64::from_ne_bytes(number())),
+        Target::Narrow => ServerValue::Float(f64::from(f64::from_ne_bytes(number()) as f32)),
+        Target::Bytes => view.append_bytes(bytes),
+        Target::Text if forms.text == BufferForm::Utf8 => text(view.append(utf8(bytes).as_bytes())),
+        Target::Text => text(view.append_with(|out| push_utf16(out, bytes))),
+        Target::Literal(ty) if target.form(forms) == BufferForm::Moment => {
+            ServerValue::Int(moments::read_structure(ty, bytes)?)
         }
-        Ok(())
-    }
-
-    /// Adds the next value of the row.
-    fn push(&mut self, target: Target, bytes: Option<&[u8]>) -> Result<()> {
-        let Some(bytes) = bytes else {
-            self.cells.push(Cell::Null);
-            return Ok(());
-        };
-        let number = || bytes.try_into().unwrap_or_default();
-        let cell = match target {
-            Target::Int => Cell::Int(i64::from_ne_bytes(number())),
-            Target::Float => Cell::Float(f64::from_ne_bytes(number())),
-            Target::Narrow => Cell::Float(f64::from(f64::from_ne_bytes(number()) as f32)),
-            Target::Bytes => self.keep_bytes(bytes),
-            Target::Text if self.forms.text == BufferForm::Utf8 => self.keep_text(&utf8(bytes)),
-            Target::Text => {
-                let start = self.texts.len();
-                push_utf16(&mut self.texts, bytes);
-                Cell::Text(start..self.texts.len())
-            }
-            Target::Literal(ty) if target.form(self.forms) == BufferForm::Moment => {
-                Cell::Int(moments::read_structure(ty, bytes)?)
-            }
-            Target::Literal(ty) => match read_literal(ty, &utf8(bytes))? {
-                Value::Null => Cell::Null,
-                Value::Int(integer) => Cell::Int(integer),
-                Value::Float(float) => Cell::Float(float),
-                Value::Text(text) => self.keep_text(&text),
-                Value::Bytes(bytes) => self.keep_bytes(&bytes),
-            },
-        };
-        self.cells.push(cell);
-        Ok(())
-    }
-
-    fn keep_text(&mut self, text: &str) -> Cell {
-        let start = self.texts.len();
-        self.texts.push_str(text);
-        Cell::Text(start..self.texts.len())
-    }
-
-    fn keep_bytes(&mut self, bytes: &[u8]) -> Cell {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        Cell::Bytes(start..self.bytes.len())
-    }
-}
-
-/// Why a row cannot be read.
-#[derive(Debug)]
-pub(crate) enum CellError {
-    Driver(crate::driver::OdbcError),
-    Value(Error),
-}
-
-impl Row for Cells {
-    fn len(&self) -> usize {
-        self.cells.len()
-    }
-
-    fn get(&self, column: usize) -> ValueRef<'_> {
-        match self.cells.get(column) {
-            None | Some(Cell::Null) => ValueRef::Null,
-            Some(Cell::Int(integer)) => ValueRef::Int(*integer),
-            Some(Cell::Float(float)) => ValueRef::Float(*float),
-            Some(Cell::Text(place)) => {
-                ValueRef::Text(self.texts.get(place.clone()).unwrap_or_default())
-            }
-            Some(Cell::Bytes(place)) => {
-                ValueRef::Bytes(self.bytes.get(place.clone()).unwrap_or_default())
-            }
-        }
-    }
-
-    fn name(&self, column: usize) -> Option<&str> {
-        self.columns.get(column).map(|column| column.name.as_str())
-    }
-
-    fn ty(&self, column: usize) -> Type {
-        self.columns.get(column).map_or(Type::Any, |column| column.ty)
-    }
+        Target::Literal(ty) => match read_literal(ty, &utf8(bytes))? {
+            Value::Null => ServerValue::Null,
+            Value::Int(integer) => ServerValue::Int(integer),
+            Value::Float(float) => ServerValue::Float(float),
+            Value::Text(shown) => text(view.append(shown.as_bytes())),
+            Value::Bytes(bytes) => view.append_bytes(&bytes),
+        },
+    })
 }
 
 /// A value that came as text.
@@ -445,15 +356,17 @@ fn utf8(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-fn push_utf16(text: &mut String, bytes: &[u8]) {
+fn push_utf16(out: &mut Vec<u8>, bytes: &[u8]) {
     let (units, _) = bytes.as_chunks::<2>();
     let units = units.iter().map(|unit| u16::from_ne_bytes(*unit));
-    // Most texts are ASCII, which needs no decoder.
     if units.clone().fold(0, |all, unit| all | unit) < 0x80 {
-        text.extend(units.map(|unit| char::from(unit.to_le_bytes()[0])));
+        out.extend(units.map(|unit| unit.to_le_bytes()[0]));
         return;
     }
-    text.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    for unit in char::decode_utf16(units) {
+        let letter = unit.unwrap_or(char::REPLACEMENT_CHARACTER);
+        out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+    }
 }
 
 #[cfg(test)]
@@ -464,9 +377,9 @@ mod tests {
     fn texts_of_utf_16_are_read() {
         for text in ["", "Bern", "Zürich", "日本 🗻", "ab\u{7f}"] {
             let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_ne_bytes).collect();
-            let mut read = "before ".to_owned();
+            let mut read = b"before ".to_vec();
             push_utf16(&mut read, &units);
-            assert_eq!(read, format!("before {text}"));
+            assert_eq!(String::from_utf8(read).unwrap(), format!("before {text}"));
         }
     }
 }

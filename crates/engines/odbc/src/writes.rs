@@ -1,154 +1,58 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
 use crate::connection::Connection;
-use crate::dialect::OdbcStatements;
 use crate::product::ProductKind;
-use crate::values::{BoundParameter, Target};
-use bobak_core::{
-    Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row, TableSchema,
-    ValueRef, Verb,
-};
+use bobak_core::{Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Verb};
 use bobak_engine_common::{
-    ColumnValue, RowSteps, ServerWrite, StatementConnection, needs_key, no_key_returned,
-    written_columns,
+    RowSteps, ServerWrite, StatementConnection, StatementValue, no_key_left,
 };
 use bobak_sql::{Dialect, quote};
 
-impl StatementConnection for Connection {
-    type Dialect = OdbcStatements;
-
-    const COUNTS_UNCHANGED: bool = false;
-
-    fn dialect(&self) -> OdbcStatements {
-        OdbcStatements { kind: self.product.kind, dialect: self.product.dialect }
-    }
-
-    fn run_with(
-        &mut self,
-        table: &TableSchema,
-        sql: &str,
-        values: &[ColumnValue<'_>],
-    ) -> Result<u64> {
-        let parameters = self.parameters(table, values)?;
-        self.run(Some(table), sql, parameters)
-    }
-
-    fn each_with(
-        &mut self,
-        table: &TableSchema,
-        sql: &str,
-        values: &[ColumnValue<'_>],
-        shown: &[usize],
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        let (kind, parameters) = (self.product.kind, self.parameters(table, values)?);
-        let columns = shown.iter().filter_map(|place| table.columns().get(*place));
-        let mut targets: Vec<Target> = columns.map(|column| Target::of(kind, column)).collect();
-        if targets.is_empty() {
-            targets.push(Target::Int);
-        }
-        self.each(Some(table), sql, parameters, Some(targets), &mut |cells| row(cells))
-    }
-}
-
-impl Connection {
-    /// Values of columns as a statement takes them.
-    fn parameters(
-        &self,
-        table: &TableSchema,
-        values: &[ColumnValue<'_>],
-    ) -> Result<Vec<BoundParameter>> {
-        let parameter =
-            |(place, value): &ColumnValue<'_>| value_of(self, table, *place, value.as_ref());
-        values.iter().map(parameter).collect()
-    }
-
-    fn insert_once(&mut self, write: &ServerWrite<'_>, made: bool) -> Result<Outcome> {
-        let table = write.table;
+impl RowSteps for Connection {
+    fn insert_text(&self, write: &ServerWrite<'_>, made: bool) -> String {
         let verb = match (write.verb, self.product.kind) {
-            (Verb::InsertOrReplace, ProductKind::MySql | ProductKind::Sqlite) => {
-                Verb::InsertOrReplace
-            }
+            (Verb::InsertOrReplace, ProductKind::MySql | ProductKind::Sqlite) => write.verb,
             _ => Verb::Insert,
         };
-        let sql = insert_text(self, table, verb, 1, made);
-        let values: Vec<_> = write.stored(written_columns(table, made)).collect();
-        if !made {
-            self.run_with(table, &sql, &values)?;
-            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| write.row.get(at)) {
-                advance(self, table, key)?;
-            }
-            return Ok(Outcome::Inserted(None));
-        }
-        let mut key = None;
-        let mut note = |row: &crate::values::Cells| {
-            if let ValueRef::Int(made) = row.get(0) {
-                key = Some(GeneratedKey::Int(made));
-            }
-            Ok(true)
-        };
-        let parameters = self.parameters(table, &values)?;
-        let last = last_key_text(self, table)?;
-        let targets = Some(vec![Target::Int]);
-        match last {
-            None => self.each(Some(table), &sql, parameters, targets, &mut note)?,
+        insert_text(self, write.table, verb, 1, made)
+    }
+
+    fn insert_for_key(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<Option<i64>> {
+        let shown = Some((table, &[][..]));
+        let made = match last_key_text(self, table)? {
+            None => self.integers(shown, sql, values),
             Some(last) => {
-                self.run(Some(table), &sql, parameters)?;
-                self.each(Some(table), last, Vec::new(), targets, &mut note)?;
+                let written = StatementConnection::run(self, Some(table), sql, values);
+                written.and_then(|_| self.integers(shown, last, &[]))
             }
+        };
+        match made {
+            Err(error) if error.kind() == ErrorKind::OutOfRange && names_key(table, &error) => {
+                Err(no_key_left(table).with_source(error))
+            }
+            made => made.map(|mut keys| keys.pop()),
         }
-        match key {
-            Some(key) => Ok(Outcome::Inserted(Some(key))),
-            None => Err(no_key_returned(table)),
+    }
+
+    fn pass_key(&mut self, table: &TableSchema, key: i64) -> Result<()> {
+        advance(self, table, key)
+    }
+
+    fn skip_keys(&mut self, table: &TableSchema) -> Result<bool> {
+        let is_behind = self.product.kind == ProductKind::Postgres;
+        if is_behind {
+            resync(self, table)?;
         }
+        Ok(is_behind)
     }
 }
 
-impl RowSteps for Connection {
-    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        let made = needs_key(write.table, write.row);
-        match self.insert_once(write, made) {
-            Err(error)
-                if made
-                    && error.kind() == ErrorKind::Duplicate
-                    && self.product.kind == ProductKind::Postgres =>
-            {
-                // Keys were given that the sequence has not reached.
-                resync(self, write.table)?;
-                self.insert_once(write, made)
-            }
-            // MariaDB's driver does not say that there is no next key.
-            Err(error)
-                if made
-                    && error.kind() == ErrorKind::OutOfRange
-                    && is_of_key(write.table, &error) =>
-            {
-                let message = "the largest possible key is in use: there is no next one";
-                Err(Error::new(ErrorKind::Full, message)
-                    .in_table(write.table.name())
-                    .with_source(error))
-            }
-            other => other,
-        }
-    }
-}
-
-/// A value of a column.
-pub(crate) fn value_of(
-    connection: &Connection,
-    table: &TableSchema,
-    place: usize,
-    value: ValueRef<'_>,
-) -> Result<BoundParameter> {
-    let kind = connection.product.kind;
-    let Some(column) = table.columns().get(place) else {
-        return BoundParameter::single(kind, Target::of_value(value), value);
-    };
-    let made = BoundParameter::single(kind, Target::of(kind, column), value);
-    made.map_err(|error| error.in_table(table.name()).in_column(column.name.as_ref()))
-}
-
-/// The text of an insert.
+/// Inserts so many rows.
 pub(crate) fn insert_text(
     connection: &Connection,
     table: &TableSchema,
@@ -197,7 +101,7 @@ fn resync(connection: &mut Connection, table: &TableSchema) -> Result<()> {
         "SELECT setval({sequence}, greatest((SELECT max({key}) FROM {name}), \
          coalesce(pg_sequence_last_value({sequence}), 1)))"
     );
-    connection.each(Some(table), &sql, Vec::new(), None, &mut |_| Ok(true))
+    connection.each(Some((table, &[])), &sql, &[], &mut |_| Ok(true))
 }
 
 /// The query for the key that the database has made last, if the insert does not return it.
@@ -211,7 +115,7 @@ fn last_key_text(connection: &Connection, table: &TableSchema) -> Result<Option<
 }
 
 /// Whether an error is about the column of the key.
-fn is_of_key(table: &TableSchema, error: &Error) -> bool {
+fn names_key(table: &TableSchema, error: &Error) -> bool {
     let key = table.key().first().and_then(|place| table.columns().get(*place));
     key.is_some_and(|column| error.message().contains(&format!("'{}'", column.name)))
 }

@@ -1,41 +1,24 @@
 //! Batches: arrays of rows for one statement. If one fails, its rows are sent again in halves, until the few around the wrong row
 //! are sent one by one.
 
+use crate::binds::binds;
 use crate::connection::Connection;
 use crate::dialect::OracleStatements;
 use crate::driver::OracleCell;
-use crate::sequences;
-use crate::texts;
-use crate::writes::{Binds, binds, has_sequence, made_key, out_of_keys, overwritten, returned_key};
+use crate::writes::{made_key, overwritten, returned};
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
+use bobak_core::{GeneratedKey, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
 use bobak_engine_common::{
-    ColumnValue, RowSteps, ServerBatch, ServerOperations, ServerWrite, StatementDialect, is_of_key,
-    is_row_error, needs_key, no_key_returned, no_such_row, written_columns,
+    RowSteps, ServerOperations, ServerWrite, StatementDialect, StatementValue, is_of_key,
+    no_key_returned, no_such_row, written_columns,
 };
 
 /// The rows of one array.
 const ROWS: usize = 1_000;
 /// The bytes of one array, about.
 const BYTES: usize = 4 << 20;
-/// Fewer rows are sent one by one.
-const FEW: usize = 4;
 /// A row with a longer value goes alone: it is sent after the others of its array.
 const LONG: usize = 32_767;
-
-/// What the rows of an array have in common: the columns that are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Likeness {
-    made: bool,
-    is_long: bool,
-}
-
-impl Likeness {
-    fn of(run: &Run<'_>, row: &EncodedRow<'_>) -> Self {
-        let made = run.verb != Verb::Delete && needs_key(run.table, row);
-        Self { made, is_long: (0..row.len()).any(|place| length(row.get(place)) > LONG) }
-    }
-}
 
 fn length(value: ValueRef<'_>) -> usize {
     match value {
@@ -45,46 +28,40 @@ fn length(value: ValueRef<'_>) -> usize {
     }
 }
 
-/// Sends rows that are written in the same way, in a transaction.
-///
-/// # Errors
-/// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) -> Result<()> {
-    let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-    let mut number = run.first;
-    for alike in rows.chunk_by(|a, b| Likeness::of(run, a) == Likeness::of(run, b)) {
-        let Some(first) = alike.first() else { continue };
-        let like = Likeness::of(run, first);
-        let mut rest = alike;
-        while !rest.is_empty() {
-            let (part, later) = rest.split_at(part_length(rest));
-            let mut send = |connection: &mut Connection, rows: &[EncodedRow<'_>]| {
-                send_part(connection, run, rows, like.made)
-            };
-            match like.is_long || !has_arrays(run) {
-                true => sender.singly(run, part, number)?,
-                false => sender.in_halves(run, part, number, FEW, &mut send)?,
-            }
-            number += part.len() as u64;
-            rest = later;
-        }
-    }
-    Ok(())
+/// How many rows are the next part of a batch, and whether they are sent together. Their bytes are about those that a request
+/// may have.
+pub(crate) fn part(run: &Run<'_>, rows: &[EncodedRow<'_>]) -> (usize, bool) {
+    // The bytes of the longest value, and of all.
+    let size = |row: &EncodedRow<'_>| {
+        let lengths = (0..row.len()).map(|place| length(row.get(place)));
+        lengths.fold((0, 0), |(most, all), length| (length.max(most), all + length))
+    };
+    let is_long = rows.first().is_some_and(|row| size(row).0 > LONG);
+    let mut bytes = 0;
+    let is_alike = |row: &&EncodedRow<'_>| {
+        let (longest, all) = size(row);
+        bytes += all;
+        bytes <= BYTES && (longest > LONG) == is_long
+    };
+    (rows.iter().take(ROWS).take_while(is_alike).count(), !is_long && has_arrays(run))
 }
 
 /// Writes all rows, or none.
-fn send_part(
+///
+/// # Errors
+/// Those of the server, after which nothing of it is done.
+pub(crate) fn send(
     connection: &mut Connection,
     run: &Run<'_>,
-    rows: &[EncodedRow<'_>],
+    writes: &[ServerWrite<'_>],
     made: bool,
 ) -> Result<Vec<Outcome>> {
-    let sent = connection.undoing(|connection| together(connection, run, rows, made));
+    let sent = connection.undoing(|connection| together(connection, run, writes, made));
     if let Err(error) = &sent
-        && (made && is_row_error(error.kind()) && is_of_key(run.table, error))
-        && has_sequence(run.table)
+        && made
+        && is_of_key(run.table, error)
     {
-        sequences::skip(connection, run.table)?;
+        connection.skip_keys(run.table)?;
     }
     sent
 }
@@ -93,17 +70,15 @@ fn send_part(
 fn together(
     connection: &mut Connection,
     run: &Run<'_>,
-    rows: &[EncodedRow<'_>],
+    writes: &[ServerWrite<'_>],
     made: bool,
 ) -> Result<Vec<Outcome>> {
-    let writes: Vec<ServerWrite<'_>> =
-        rows.iter().map(|row| ServerWrite::in_run(run, row)).collect();
     match run.verb {
-        Verb::Insert => inserts(connection, run.table, &writes, made),
-        Verb::Upsert if made => inserts(connection, run.table, &writes, made),
-        Verb::Upsert | Verb::UpsertOn(_) => upserts(connection, run, &writes, made),
-        Verb::Delete => deletes(connection, run.table, &writes),
-        _ => updates(connection, run, &writes),
+        Verb::Insert => inserts(connection, run.table, writes, made),
+        Verb::Upsert if made => inserts(connection, run.table, writes, made),
+        Verb::Upsert | Verb::UpsertOn(_) => upserts(connection, run, writes, made),
+        Verb::Delete => deletes(connection, run.table, writes),
+        _ => updates(connection, run, writes),
     }
 }
 
@@ -114,59 +89,20 @@ fn inserts(
     made: bool,
 ) -> Result<Vec<Outcome>> {
     writes.iter().try_for_each(|write| connection.check_row(write))?;
-    let values: Vec<Vec<ColumnValue<'_>>> =
-        writes.iter().map(|write| write.stored(written_columns(table, made)).collect()).collect();
-    let binds = all_binds(table, &values)?;
+    let values = writes.iter().map(|write| write.stored(written_columns(table, made)).collect());
+    let values: Vec<Vec<StatementValue<'_>>> = values.collect();
     let sql = OracleStatements.insert(table, made);
     if !made {
-        connection.run(Some(table), &sql, &binds, None)?;
-        let key = table.key().first().copied().unwrap_or(0);
-        let given = writes.iter().filter_map(|write| match write.row.get(key) {
-            ValueRef::Int(key) => Some(key),
-            _ => None,
-        });
-        if let Some(largest) = given.max() {
-            sequences::pass(connection, table, largest)?;
-        }
+        let binds = values.iter().map(|values| binds(Some(table), values));
+        connection.run_rows(Some(table), &sql, &binds.collect::<Result<Vec<_>>>()?, None)?;
+        connection.pass_keys(table, writes)?;
         return Ok(vec![Outcome::Inserted(None); writes.len()]);
     }
-    let (key, kind) = returned_key(table)?;
-    let sql = texts::returning(table, &sql, key, written_columns(table, made).count() + 1);
-    let done = connection.run(Some(table), &sql, &binds, Some(kind));
-    let done = done.map_err(|error| out_of_keys(error, table))?;
     let key = |cells: &Vec<OracleCell>| {
         let made = cells.first().and_then(made_key).ok_or_else(|| no_key_returned(table))?;
-        Ok(Outcome::Inserted(Some(made)))
+        Ok(Outcome::Inserted(Some(GeneratedKey::Int(made))))
     };
-    match done.returned.len() == writes.len() {
-        true => done.returned.iter().map(key).collect(),
-        false => Err(no_key_returned(table)),
-    }
-}
-
-fn all_binds<'v>(
-    table: &TableSchema,
-    values: &'v [Vec<ColumnValue<'_>>],
-) -> Result<Vec<Binds<'v>>> {
-    values.iter().map(|values| binds(table, values)).collect()
-}
-
-/// What rows a statement has found for each row of values.
-fn returned(
-    connection: &mut Connection,
-    table: &TableSchema,
-    sql: &str,
-    values: &[Vec<ColumnValue<'_>>],
-) -> Result<Vec<Vec<OracleCell>>> {
-    let (key, kind) = returned_key(table)?;
-    let binds = all_binds(table, values)?;
-    let at = binds.first().map_or(0, Vec::len) + 1;
-    let sql = texts::returning(table, sql, key, at);
-    let done = connection.run(Some(table), &sql, &binds, Some(kind))?;
-    match done.returned.len() == binds.len() {
-        true => Ok(done.returned),
-        false => Err(no_key_returned(table)),
-    }
+    returned(connection, table, &sql, &values)?.iter().map(key).collect()
 }
 
 fn updates(
@@ -223,16 +159,6 @@ fn upserts(
         None => inserted.next().ok_or_else(|| no_key_returned(run.table)),
     });
     outcomes.collect()
-}
-
-/// How many of the rows one array takes.
-fn part_length(rows: &[EncodedRow<'_>]) -> usize {
-    let mut bytes = 0;
-    let fits = |row: &&EncodedRow<'_>| {
-        bytes += (0..row.len()).map(|place| length(row.get(place))).sum::<usize>();
-        bytes <= BYTES
-    };
-    rows.iter().take(ROWS).take_while(fits).count().max(1)
 }
 
 /// Whether an array means the same as its rows one by one. An array of upserts updates before it inserts, which must not decide

@@ -2,13 +2,11 @@
 //!
 //! Bobak's own say what they are in comments, as JSON. Those of other programs are read from the catalog.
 
-use crate::connection::{Connection, OracleParameter};
-use crate::dialect::OracleStatements;
-use crate::names::{literal, quoted, stored, swap_case};
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type, ValueRef};
+use crate::names::{literal, quoted, swap_case};
+use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type};
 use bobak_engine_common::{
-    AddTableRow, ServerNames, ServerTable, catalog_integer as integer, catalog_text as text,
-    listed_constraint, listed_reference, read_catalog, table_to_json,
+    AddTableRow, ServerTable, catalog_integer as integer, catalog_text as text, listed_reference,
+    table_to_json,
 };
 
 /// How the comments of Bobak's tables begin, before their number.
@@ -45,12 +43,19 @@ const REFERENCES: &str = "SELECT C.TABLE_NAME, C.CONSTRAINT_NAME, P.TABLE_NAME A
     JOIN USER_CONS_COLUMNS O ON O.CONSTRAINT_NAME = P.CONSTRAINT_NAME AND O.POSITION = K.POSITION \
     WHERE C.CONSTRAINT_TYPE = 'R' ORDER BY C.TABLE_NAME, C.CONSTRAINT_NAME, K.POSITION";
 
-const CONSTRAINT: &str = "SELECT TABLE_NAME, COLUMN_NAME FROM USER_CONS_COLUMNS \
+/// The table and the columns of a constraint, by its name in the database.
+pub(crate) const CONSTRAINT: &str = "SELECT TABLE_NAME, COLUMN_NAME FROM USER_CONS_COLUMNS \
     WHERE CONSTRAINT_NAME = :1 ORDER BY POSITION";
 
-/// The queries of the catalog, for tests.
-pub(crate) const QUERIES: [&str; 7] =
-    [COMMENTS, TABLES, COLUMNS, KEYS, INDEXES, REFERENCES, CONSTRAINT];
+/// The queries for the tables that have a key, and what takes note of their rows.
+pub(crate) const QUERIES: [(&str, AddTableRow); 6] = [
+    (TABLES, |table, row| table.name = name(row, 0)),
+    (COMMENTS, add_comment),
+    (COLUMNS, add_column),
+    (KEYS, add_key),
+    (INDEXES, add_index),
+    (REFERENCES, add_reference),
+];
 
 /// A name as Bobak has it.
 fn name(row: &dyn Row, place: usize) -> String {
@@ -89,33 +94,6 @@ pub(crate) fn remarks(table: &TableSchema) -> Result<Vec<String>> {
     let mut texts: Vec<String> = texts.collect();
     texts.reverse();
     Ok(texts)
-}
-
-impl ServerNames for OracleStatements {
-    fn read_back(&self, name: &str) -> String {
-        swap_case(&stored(name)).into_owned()
-    }
-}
-
-/// The tables that have a key.
-///
-/// # Errors
-/// Those of the server and the connection.
-pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let parts: [(&str, AddTableRow); 6] = [
-        (TABLES, |table, row| table.name = name(row, 0)),
-        (COMMENTS, add_comment),
-        (COLUMNS, add_column),
-        (KEYS, add_key),
-        (INDEXES, add_index),
-        (REFERENCES, add_reference),
-    ];
-    read_catalog(&OracleStatements, &parts, |sql, add| {
-        connection.each(None, sql, &[], None, &mut |row| {
-            add(row);
-            Ok(true)
-        })
-    })
 }
 
 fn add_comment(table: &mut ServerTable, row: &dyn Row) {
@@ -184,15 +162,4 @@ fn add_reference(table: &mut ServerTable, row: &dyn Row) {
     table.add_reference_column(text(row, 1), name(row, 3), name(row, 4), || {
         listed_reference(name(row, 2), &text(row, 5), "")
     });
-}
-
-/// The table and the columns of a constraint, by its name in the database.
-pub(crate) fn constraint(connection: &mut Connection, named: &str) -> Option<(String, String)> {
-    let value: OracleParameter<'_> = (Type::Text, ValueRef::Text(named));
-    listed_constraint(|found| {
-        connection.each(None, CONSTRAINT, &[value], None, &mut |row| {
-            found(name(row, 0), name(row, 1));
-            Ok(true)
-        })
-    })
 }

@@ -1,29 +1,26 @@
 //! A connection: its transaction, the calls on it, and whether it still works.
 
+use crate::binds::binds;
+use crate::catalog::CONSTRAINT;
+use crate::dialect::OracleStatements;
 use crate::driver::{
     BindKind, OracleBind, OracleCell, OracleColumn, OracleDone, OracleDriver, OracleFailure,
 };
 use crate::error;
 use crate::pool::OracleConnector;
 use crate::rows::{read_row, result_row};
-use crate::settings::OracleIsolation;
 use crate::values::parameter;
-use bobak_core::{
-    Deadline, Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
-};
+use bobak_core::{Deadline, Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema};
 use bobak_engine_common::{
-    SavepointStep, ServerPhase, ServerRow, TransactionConnection, in_constraint,
+    SavepointStep, ServerPhase, ServerRow, StatementConnection, StatementValue,
+    TransactionConnection, in_constraint, kept_types,
 };
 use std::time::Duration;
-
-/// A value for a statement, and the type that it is of for Bobak.
-pub(crate) type OracleParameter<'v> = (Type, ValueRef<'v>);
 
 /// What every session sets: the texts of the server's order are those of Bobak's.
 const SETUP: &str = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY' TIME_ZONE = '+00:00' DDL_LOCK_TIMEOUT = ";
 const CHARACTERS: &str =
     "SELECT \"VALUE\" FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'";
-const SERIALIZABLE: &str = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
 /// The character set whose order is that of Unicode.
 const UTF8: &str = "AL32UTF8";
 
@@ -31,11 +28,11 @@ const UTF8: &str = "AL32UTF8";
 #[derive(Debug)]
 pub(crate) struct Connection {
     driver: Box<dyn OracleDriver>,
-    connector: OracleConnector,
+    pub connector: OracleConnector,
     /// The columns of the last result.
     columns: Vec<OracleColumn>,
-    phase: ServerPhase,
-    in_transaction: bool,
+    pub phase: ServerPhase,
+    pub in_transaction: bool,
     broken: bool,
     /// How often it has changed a sequence.
     pub restarts: u32,
@@ -60,13 +57,7 @@ impl Connection {
         };
         let wait = connection.busy_timeout().as_millis().div_ceil(1_000).min(100_000);
         connection.command(None, &format!("{SETUP}{wait}"))?;
-        let mut characters = String::new();
-        connection.each(None, CHARACTERS, &[], None, &mut |row| {
-            if let ValueRef::Text(name) = row.get(0) {
-                name.clone_into(&mut characters);
-            }
-            Ok(true)
-        })?;
+        let characters = connection.texts(CHARACTERS, &[])?.pop().unwrap_or_default();
         if characters != UTF8 {
             let message =
                 format!("the database's character set is '{characters}', and Bobak needs {UTF8}");
@@ -91,10 +82,6 @@ impl Connection {
     /// Whether the server answers.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.driver.ping(Some(self.busy_timeout())).is_ok()
-    }
-
-    pub(crate) const fn in_transaction(&self) -> bool {
-        self.in_transaction
     }
 
     /// How long a read may take.
@@ -132,21 +119,11 @@ impl Connection {
             }
             // A row of another table refers to the one that is deleted; or another program has named the constraint.
             (_, Some(name)) if error.column().is_none() => {
-                let found = crate::catalog::constraint(self, name);
+                let found = self.constraint(CONSTRAINT, name);
                 in_constraint(error, found, table)
             }
             _ => error,
         }
-    }
-
-    /// Begins a transaction: at the isolation of the settings, or one whose statements see what is committed.
-    pub(crate) fn begin(&mut self, is_isolated: bool) -> Result<()> {
-        if is_isolated && self.connector.settings.isolation == OracleIsolation::Serializable {
-            self.command(None, SERIALIZABLE)?;
-        }
-        self.phase = ServerPhase::Inside;
-        self.in_transaction = true;
-        Ok(())
     }
 
     /// Runs a text without parameters, such as a change of the schema.
@@ -156,7 +133,7 @@ impl Connection {
     }
 
     /// Runs a statement for each row of binds: see [`OracleDriver::execute`].
-    pub(crate) fn run(
+    pub(crate) fn run_rows(
         &mut self,
         table: Option<&TableSchema>,
         sql: &str,
@@ -182,53 +159,36 @@ impl Connection {
         done.map_err(|failure| self.failed(&failure, table, is_write))
     }
 
-    /// Runs a query and calls `row` for each row of its result, until it returns `false`. `types` are those of the columns, if
-    /// the caller knows them.
-    pub(crate) fn each(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        values: &[OracleParameter<'_>],
-        types: Option<&[Type]>,
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
-    ) -> Result<()> {
-        let limit = self.read_limit();
-        self.each_within(table, sql, values, types, (limit, false), row)
-    }
-
-    /// The same, at most for a time, and whether that is a wait for locks.
+    /// Runs a query within this time, or one that locks rows: see [`StatementConnection::each`].
+    ///
+    /// # Errors
+    /// Those of the server, and of `row`.
     pub(crate) fn each_within(
         &mut self,
-        table: Option<&TableSchema>,
+        of: Option<(&TableSchema, &[usize])>,
         sql: &str,
-        values: &[OracleParameter<'_>],
-        types: Option<&[Type]>,
+        values: &[StatementValue<'_>],
         (limit, is_lock): (Option<Duration>, bool),
-        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         Interrupt::check()?;
-        let binds = values.iter().map(|(ty, value)| parameter(*ty, *value));
-        let binds: Vec<OracleBind<'_>> = binds.collect::<Result<_>>()?;
+        let table = of.map(|(table, _)| table);
+        let types = of.map(|(table, shown)| kept_types(table, shown));
+        let binds = StatementValue::all_sent(values, table, |given| {
+            parameter(given.ty, given.value.as_ref())
+        })?;
         let (mut view, mut rejected) = (ServerRow::default(), None);
         let mut take = |columns: &[OracleColumn], cells: &[OracleCell]| {
-            let read = read_row(&mut view, columns, cells, types);
-            match read.and_then(|()| Interrupt::check()).and_then(|()| row(&view)) {
-                Ok(goes_on) => goes_on,
-                Err(error) => {
-                    rejected = Some(error);
-                    false
-                }
-            }
+            let read = read_row(&mut view, columns, cells, types.as_deref());
+            let taken = read.and_then(|()| Interrupt::check()).and_then(|()| row(&view));
+            taken.unwrap_or_else(|error| {
+                rejected = Some(error);
+                false
+            })
         };
         let done = self.driver.query(sql, &binds, limit, &mut take);
-        match (done, rejected) {
-            (Err(failure), _) => Err(self.failed(&failure, table, is_lock)),
-            (Ok(_), Some(error)) => Err(error),
-            (Ok(columns), None) => {
-                self.columns = columns;
-                Ok(())
-            }
-        }
+        self.columns = done.map_err(|failure| self.failed(&failure, table, is_lock))?;
+        rejected.map_or(Ok(()), Err)
     }
 
     /// The columns of the last result.
@@ -269,5 +229,34 @@ impl TransactionConnection for Connection {
         }
         let limit = self.connector.settings.statement_timeout;
         self.execute(None, &step.text(name), &[Vec::new()], None, limit).map(drop)
+    }
+}
+
+impl StatementConnection for Connection {
+    type Dialect = OracleStatements;
+
+    fn dialect(&self) -> OracleStatements {
+        OracleStatements
+    }
+
+    fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<u64> {
+        let binds = [binds(table, values)?];
+        self.run_rows(table, sql, &binds, None).map(|done| done.count)
+    }
+
+    fn each(
+        &mut self,
+        of: Option<(&TableSchema, &[usize])>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let limit = self.read_limit();
+        self.each_within(of, sql, values, (limit, false), row)
     }
 }

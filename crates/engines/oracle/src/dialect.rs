@@ -1,10 +1,11 @@
 //! How Oracle writes statements for rows, and what it compares as Bobak does.
 
 use crate::columns::{all_equal, mark, oracle_type};
-use crate::names::quoted;
+use crate::names::{quoted, stored, swap_case};
 use crate::values::{OracleType, check_text, fits, is_text};
 use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{Comparability, StatementDialect, written_columns};
+use std::borrow::Cow;
 
 /// The bytes of a text that is bound as a VARCHAR2 of any database.
 const SHORT: usize = 4_000;
@@ -72,6 +73,14 @@ impl StatementDialect for OracleStatements {
             false => (self.columns(table, places.iter().copied()), self.numbers(1, places.len())),
         };
         format!("INSERT INTO {} ({shown}) VALUES ({values})", quoted(table.name()))
+    }
+
+    fn stored<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        stored(name)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        swap_case(name).into_owned()
     }
 
     fn quoted(&self, name: &str) -> String {

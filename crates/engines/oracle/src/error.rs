@@ -4,7 +4,7 @@ use crate::driver::OracleFailure;
 use crate::names::{check_name, reference_name, stored, type_check_name};
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::{ServerPhase, index_columns};
+use bobak_engine_common::{ServerPhase, index_columns, no_key_left};
 
 const UNIQUE: u32 = 1;
 const NULL: u32 = 1_400;
@@ -208,6 +208,7 @@ fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
             let check = CheckExpression::parse(column.check.as_deref()?, table).ok()?;
             Some(Error::check_violation(table, &check))
         }
+        NO_KEY => Some(no_key_left(table)),
         NO_PARENT => {
             let name = named(message)?;
             let mut keys = table.all_foreign_keys().into_iter();

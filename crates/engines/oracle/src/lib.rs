@@ -9,6 +9,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod batch;
+mod binds;
 mod catalog;
 mod checks;
 mod columns;
@@ -49,5 +50,6 @@ pub fn statements(table: &bobak_core::TableSchema) -> bobak_core::Result<Vec<Str
 /// The queries of the catalog, for tests that parse them.
 #[doc(hidden)]
 pub fn catalog_queries() -> Vec<String> {
-    catalog::QUERIES.map(str::to_owned).to_vec()
+    let queries = catalog::QUERIES.iter().map(|(sql, _)| *sql).chain([catalog::CONSTRAINT]);
+    queries.map(str::to_owned).collect()
 }

@@ -38,6 +38,6 @@ impl bobak_engine_common::Connector for OracleConnector {
     }
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {
-        !connection.is_broken() && !connection.in_transaction()
+        !connection.is_broken() && !connection.in_transaction
     }
 }

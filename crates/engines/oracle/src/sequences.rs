@@ -4,8 +4,8 @@
 use crate::connection::Connection;
 use crate::names::{column, own, quoted, sequence_name};
 use crate::writes::has_sequence;
-use bobak_core::{Result, Row, TableSchema, Type, ValueRef};
-use bobak_engine_common::no_key_left;
+use bobak_core::{Result, TableSchema};
+use bobak_engine_common::{StatementConnection, no_key_left};
 
 /// The most keys that are left out after one that a row was given, so that many more can be given until the sequence is changed
 /// again.
@@ -48,7 +48,7 @@ pub(crate) fn restarted(table: &TableSchema, key: i64, headroom: i64) -> String 
 pub(crate) fn skip(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let key = table.key().first().copied().unwrap_or(0);
     let sql = format!("SELECT MAX({}) FROM {}", column(table, key), quoted(table.name()));
-    match number(connection, table, &sql)? {
+    match connection.integers(Some((table, table.key())), &sql, &[])?.pop() {
         Some(i64::MAX) => Err(no_key_left(table)),
         largest => restart(connection, table, largest.unwrap_or(0)),
     }
@@ -63,23 +63,12 @@ pub(crate) fn pass(connection: &mut Connection, table: &TableSchema, key: i64) -
         return Ok(());
     }
     let sql = format!("SELECT {}.NEXTVAL FROM DUAL", own(&sequence_name(table)));
-    let next = match number(connection, table, &sql) {
+    let next = match connection.integers(Some((table, table.key())), &sql, &[]) {
         Err(error) if matches!(error.code(), Some(AT_END | NO_SEQUENCE)) => return Ok(()),
         next => next?,
     };
-    match next.is_some_and(|next| next <= key) {
+    match next.iter().any(|next| *next <= key) {
         true => restart(connection, table, key),
         false => Ok(()),
     }
-}
-
-fn number(connection: &mut Connection, table: &TableSchema, sql: &str) -> Result<Option<i64>> {
-    let mut found = None;
-    connection.each(Some(table), sql, &[], Some(&[Type::I64]), &mut |row| {
-        if let ValueRef::Int(number) = row.get(0) {
-            found = Some(number);
-        }
-        Ok(true)
-    })?;
-    Ok(found)
 }

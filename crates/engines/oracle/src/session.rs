@@ -1,61 +1,71 @@
 //! What sessions run on a connection.
 
-use crate::batch;
 use crate::connection::Connection;
-use crate::query;
-use crate::schema;
-use crate::sql_text;
+use crate::settings::OracleIsolation;
+use crate::{batch, catalog, query, schema, sql_text};
+use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
-    TableSchema,
+    Interrupt, Outcome, Parameter, Result, ResultColumn, RowLock, Run, SchemaChange, Select, Value,
 };
 use bobak_engine_common::{
-    RowSteps, ServerBatch, ServerOperations, ServerWrite, TransactionConnection,
+    AddTableRow, ServerOperations, ServerPhase, ServerWrite, TransactionConnection,
     reject_table_changes, reject_vectors,
 };
 use std::time::Duration;
 
+/// What a transaction of the caller begins with, at that isolation.
+const SERIALIZABLE: &str = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "oracle";
+    const CATALOG: &[(&str, AddTableRow)] = &catalog::QUERIES;
 
     fn begin(&mut self, is_callers: bool) -> Result<()> {
-        Self::begin(self, is_callers)
+        let isolation = self.connector.settings.isolation;
+        if is_callers && isolation == OracleIsolation::Serializable {
+            self.command(None, SERIALIZABLE)?;
+        }
+        self.phase = ServerPhase::Inside;
+        self.in_transaction = true;
+        Ok(())
     }
 
     fn retry_time(&self) -> Option<Duration> {
         Some(self.busy_timeout())
     }
 
-    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        self.write_row(write)
+    fn part(&self, run: &Run<'_>, rows: &[EncodedRow<'_>], _: bool) -> (usize, bool) {
+        batch::part(run, rows)
     }
 
-    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {
-        batch::send_run(sender, run)
+    fn send_together(
+        &mut self,
+        run: &Run<'_>,
+        writes: &[ServerWrite<'_>],
+        made: bool,
+    ) -> Result<Vec<Outcome>> {
+        batch::send(self, run, writes, made)
     }
 
     fn check_sql(text: &str) -> Result<bool> {
         sql_text::check(text)
     }
 
-    fn query(
+    fn sql_text(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<String> {
+        sql_text::sql_text(text, parameters.len())
+    }
+
+    fn lock_row(
         &mut self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        query::run(self, source, row)
+        select: &Select,
+        lock: RowLock,
+        values: &mut Vec<Value<'static>>,
+    ) -> Result<bool> {
+        query::lock_row(self, select, lock, values)
     }
 
     fn result_columns(&mut self, _: &str, _: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
         Ok(Self::result_columns(self))
-    }
-
-    fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        sql_text::execute(self, sql, parameters)
-    }
-
-    fn tables(&mut self) -> Result<Vec<TableSchema>> {
-        crate::catalog::tables(self)
     }
 
     fn check_changes(changes: &[SchemaChange]) -> Result<()> {
@@ -68,7 +78,7 @@ impl ServerOperations for Connection {
     }
 
     fn alter(&mut self, changes: &[SchemaChange], _: bool) -> Result<()> {
-        let stored = crate::catalog::tables(self)?;
+        let stored = self.tables()?;
         let texts = schema::plan(stored, changes)?;
         texts.iter().try_for_each(|statement| {
             let table = Some(&statement.table);

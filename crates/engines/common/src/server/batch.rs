@@ -1,6 +1,6 @@
 //! Batches on a server: rows that are sent together, and in halves if one of them fails, until it is found.
 
-use crate::{ColumnValue, ServerOperations, StatementDialect, is_row_error};
+use crate::{ServerOperations, StatementDialect, StatementValue, is_row_error, needs_key};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     FieldSet, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, Verb, Write,
@@ -37,9 +37,9 @@ impl<'a> ServerWrite<'a> {
     pub fn stored(
         &self,
         places: impl IntoIterator<Item = usize>,
-    ) -> impl Iterator<Item = ColumnValue<'a>> {
-        let row = self.row;
-        places.into_iter().map(|place| (place, row.get(place).into()))
+    ) -> impl Iterator<Item = StatementValue<'a>> {
+        let Self { table, row, .. } = *self;
+        places.into_iter().map(|place| StatementValue::new(table, place, row.get(place)))
     }
 
     /// Values of columns by which rows are found.
@@ -47,13 +47,13 @@ impl<'a> ServerWrite<'a> {
         &self,
         dialect: &D,
         places: &[usize],
-    ) -> Vec<ColumnValue<'a>> {
+    ) -> Vec<StatementValue<'a>> {
         let of = |&place: &usize| dialect.compared(self.table, place, self.row.get(place));
         places.iter().map(of).collect()
     }
 
     /// The key of a row that is deleted, which has no other values.
-    pub fn deleted_key<D: StatementDialect>(&self, dialect: &D) -> Vec<ColumnValue<'a>> {
+    pub fn deleted_key<D: StatementDialect>(&self, dialect: &D) -> Vec<StatementValue<'a>> {
         let key = self.table.key().iter().enumerate();
         key.map(|(at, &place)| dialect.compared(self.table, place, self.row.get(at))).collect()
     }
@@ -63,12 +63,12 @@ impl<'a> ServerWrite<'a> {
         &self,
         dialect: &D,
         columns: &[usize],
-    ) -> Vec<ColumnValue<'a>> {
+    ) -> Vec<StatementValue<'a>> {
         self.stored(self.fields.iter()).chain(self.compared(dialect, columns)).collect()
     }
 
     /// The values of an update: the fields, the key, and the version if there is one.
-    pub fn updated<D: StatementDialect>(&self, dialect: &D) -> Vec<ColumnValue<'a>> {
+    pub fn updated<D: StatementDialect>(&self, dialect: &D) -> Vec<StatementValue<'a>> {
         let mut values = self.assigned(dialect, self.table.key());
         values.extend(self.stored(self.table.version()));
         values
@@ -84,9 +84,6 @@ impl std::fmt::Debug for ServerWrite<'_> {
     }
 }
 
-/// Writes rows: all of them, or none.
-pub type WriteTogether<'w, C> = dyn FnMut(&mut C, &[EncodedRow<'_>]) -> Result<Vec<Outcome>> + 'w;
-
 /// A batch that is sent in an open transaction. After an error the caller undoes what was done.
 pub struct ServerBatch<'c, C> {
     /// Where it is sent.
@@ -98,6 +95,30 @@ pub struct ServerBatch<'c, C> {
 }
 
 impl<C: ServerOperations> ServerBatch<'_, C> {
+    /// Sends the rows of a run: in parts, or one by one where the server has no better way.
+    ///
+    /// # Errors
+    /// As [`singly`](Self::singly).
+    pub fn send_run(&mut self, run: &Run<'_>) -> Result<()> {
+        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+        let is_made = |row: &EncodedRow<'_>| run.verb != Verb::Delete && needs_key(run.table, row);
+        let mut number = run.first;
+        for alike in rows.chunk_by(|a, b| is_made(a) == is_made(b)) {
+            let (made, mut rest) = (alike.first().is_some_and(is_made), alike);
+            while !rest.is_empty() {
+                let (length, is_together) = self.connection.part(run, rest, made);
+                let (part, later) = rest.split_at(length.clamp(1, rest.len()));
+                match is_together {
+                    true => C::send_part(self, run, part, (number, made))?,
+                    false => self.singly(run, part, number)?,
+                }
+                number += part.len() as u64;
+                rest = later;
+            }
+        }
+        Ok(())
+    }
+
     /// Sends rows of a run, of which `first` is the first one's number, one by one.
     ///
     /// # Errors
@@ -105,7 +126,7 @@ impl<C: ServerOperations> ServerBatch<'_, C> {
     pub fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
         for (number, row) in (first..).zip(rows) {
             Interrupt::check()?;
-            let row = ServerWrite { table: run.table, verb: run.verb, fields: run.fields, row };
+            let row = ServerWrite::in_run(run, row);
             match self.single(&row).map_err(|error| error.at_row(number)) {
                 Err(error)
                     if self.on_error == OnError::Stop
@@ -129,13 +150,12 @@ impl<C: ServerOperations> ServerBatch<'_, C> {
             && self.on_error == OnError::Continue
             && self.connection.has_savepoints()
         {
-            true => self.connection.undoing(|connection| connection.write(row)),
-            false => self.connection.write(row),
+            true => self.connection.undoing(|connection| connection.write_row(row)),
+            false => self.connection.write_row(row),
         }
     }
 
-    /// Sends rows of a run by `together`, which writes all or none; fewer than `few` one by one. If one of them is wrong, it
-    /// sends each half.
+    /// Sends rows of a run together, all or none; a few one by one. If one of them is wrong, it sends each half.
     ///
     /// # Errors
     /// As [`singly`](Self::singly).
@@ -143,15 +163,14 @@ impl<C: ServerOperations> ServerBatch<'_, C> {
         &mut self,
         run: &Run<'_>,
         rows: &[EncodedRow<'_>],
-        first: u64,
-        few: usize,
-        together: &mut WriteTogether<'_, C>,
+        (first, made): (u64, bool),
     ) -> Result<()> {
         Interrupt::check()?;
-        if rows.len() < few.max(2) {
+        if rows.len() < C::FEW.max(2) {
             return self.singly(run, rows, first);
         }
-        match together(self.connection, rows) {
+        let writes: Vec<_> = rows.iter().map(|row| ServerWrite::in_run(run, row)).collect();
+        match self.connection.send_together(run, &writes, made) {
             Ok(outcomes) => {
                 outcomes.into_iter().for_each(|outcome| (self.each)(Ok(outcome)));
                 Ok(())
@@ -160,8 +179,8 @@ impl<C: ServerOperations> ServerBatch<'_, C> {
                 if self.connection.may_be_of_row(&error) && !self.connection.has_ended(&error) =>
             {
                 let (left, right) = rows.split_at(rows.len() / 2);
-                self.in_halves(run, left, first, few, together)?;
-                self.in_halves(run, right, first + left.len() as u64, few, together)
+                self.in_halves(run, left, (first, made))?;
+                self.in_halves(run, right, (first + left.len() as u64, made))
             }
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
 //! The part of a condition that goes to a server, where that compares as Bobak does.
 
-use crate::{ColumnValue, StatementDialect};
+use crate::{StatementDialect, StatementValue};
 use bobak_core::{Comparison, Condition, Select, TableSchema, Value, ValueRef};
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const LIST: usize = 200;
 pub struct ServerCondition<'c> {
     texts: Vec<String>,
     /// The parameters.
-    pub values: Vec<ColumnValue<'c>>,
+    pub values: Vec<StatementValue<'c>>,
     /// Whether it is all of the condition.
     pub is_whole: bool,
     /// The columns that must equal one of some values.
@@ -69,7 +69,7 @@ impl<'c> ServerCondition<'c> {
                     Some(text) => {
                         self.fixed.extend((*comparison == Comparison::Equal).then_some(*column));
                         self.texts.push(text);
-                        self.values.push((*column, value.as_ref().into()));
+                        self.values.push(StatementValue::new(table, *column, value.as_ref()));
                     }
                     None => self.is_whole = false,
                 }
@@ -94,7 +94,7 @@ impl<'c> ServerCondition<'c> {
         match parts.collect::<Option<Vec<_>>>() {
             Some(parts) if (1..=LIST).contains(&parts.len()) => {
                 self.texts.push(format!("({})", parts.join(" OR ")));
-                self.values.extend(values.map(|value| (place, value.into())));
+                self.values.extend(values.map(|value| StatementValue::new(table, place, value)));
                 self.fixed.push(place);
             }
             _ => self.is_whole = false,

@@ -4,10 +4,10 @@ mod address;
 mod batch;
 pub mod calendar;
 mod check_text;
-mod column_values;
 mod condition;
 mod names;
 mod narrow_amounts;
+mod operations;
 mod phase;
 mod pool;
 mod query;
@@ -18,6 +18,7 @@ mod savepoints;
 mod schema_plan;
 mod session;
 mod statement_connection;
+mod statement_value;
 mod table;
 mod texts;
 #[cfg(feature = "tls")]
@@ -27,35 +28,35 @@ mod transaction;
 use bobak_core::Capabilities;
 
 pub use address::{ServerAddress, ServerUrl};
-pub use batch::{ServerBatch, ServerWrite, WriteTogether};
+pub use batch::{ServerBatch, ServerWrite};
 pub use check_text::{CheckDialect, check_condition};
-pub use column_values::{ColumnValue, folded_value, kept_types, typed_values, written_columns};
 pub use condition::{Comparability, ServerCondition};
 pub use names::{
     check_name, column_name, index_name, key_name, reference_name, substitute_name, swap_case,
 };
 pub use narrow_amounts::NarrowAmounts;
+pub use operations::ServerOperations;
 pub use phase::ServerPhase;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
-pub use query::{check_texts, each_by_key, key_of_row, lock_rows, rows_to_lock};
+pub use query::key_of_row;
+pub(crate) use query::{check_texts, each_by_key, lock_rows, rows_to_lock};
 pub use row::{ServerRow, ServerValue};
 pub use row_steps::RowSteps;
+pub(crate) use row_write::none_if_beyond;
 pub use row_write::{
-    check_length, check_row_length, ends_transaction, in_column, index_columns, is_exact,
-    is_of_key, is_row_error, is_text, kept_type, makes_key, needs_key, no_key_returned,
-    none_if_beyond, reject_null,
+    check_length, check_row_length, ends_transaction, in_column, in_constraint, index_columns,
+    is_exact, is_of_key, is_row_error, is_text, kept_type, makes_key, needs_key, no_key_returned,
+    reject_null,
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_plan::{
     PlannedKey, SchemaPlanner, key_text, listed_reference, reference_actions, reference_pairs,
     reference_text,
 };
-pub use session::{ServerOperations, ServerSession};
+pub use session::ServerSession;
 pub use statement_connection::{StatementConnection, query_table, scan_with};
-pub use table::{
-    AddTableRow, ServerNames, ServerTable, catalog_integer, catalog_text, in_constraint,
-    listed_constraint, read_catalog,
-};
+pub use statement_value::{StatementValue, kept_types, written_columns};
+pub use table::{AddTableRow, ServerTable, catalog_integer, catalog_text, read_catalog};
 pub use texts::{StatementDialect, sql_operator};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};
 

@@ -1,6 +1,6 @@
 //! Queries over rows that a server sends: what Bobak does of them itself, so that it means the same on every engine.
 
-use crate::{ColumnValue, EachRow, StatementDialect, encode_row, sort_key};
+use crate::{EachRow, StatementDialect, StatementValue, encode_row, sort_key};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Condition, ErrorKind, Expr, Result, Row, RowLock, Select, TableSchema, Value, ValueRef,
@@ -94,7 +94,7 @@ pub fn key_of_row<'v, D: StatementDialect>(
     dialect: &D,
     table: &TableSchema,
     row: &'v [Value<'_>],
-) -> Vec<ColumnValue<'v>> {
+) -> Vec<StatementValue<'v>> {
     let value = |place: usize| row.get(place).map_or(ValueRef::Null, Value::as_ref);
     table.key().iter().map(|&place| dialect.compared(table, place, value(place))).collect()
 }

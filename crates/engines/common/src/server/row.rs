@@ -82,9 +82,20 @@ impl ServerRow {
 
     /// Appends to the row's bytes; returns where they start and end.
     pub fn append(&mut self, bytes: &[u8]) -> (usize, usize) {
+        self.append_with(|own| own.extend_from_slice(bytes))
+    }
+
+    /// Appends what `write` appends; returns where that starts and ends.
+    pub fn append_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> (usize, usize) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
+        write(&mut self.bytes);
         (start, self.bytes.len())
+    }
+
+    /// Appends bytes that are a value.
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> ServerValue {
+        let (start, end) = self.append(bytes);
+        ServerValue::Bytes(start, end)
     }
 
     /// The text between two places: an amount, if another program keeps the column's amounts as texts.

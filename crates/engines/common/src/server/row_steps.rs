@@ -1,10 +1,11 @@
 //! What each verb does with a row on a server, in statements.
 
 use crate::{
-    ServerWrite, StatementConnection, StatementDialect, check_row_length, check_version, in_column,
-    needs_key, no_such_row, none_if_beyond, reject_null,
+    ServerWrite, StatementConnection, StatementDialect, StatementValue, check_row_length,
+    check_version, in_column, is_of_key, needs_key, no_key_returned, no_such_row, none_if_beyond,
+    reject_null, written_columns,
 };
-use bobak_core::{ErrorKind, Outcome, Result, TableSchema, ValueRef, Verb};
+use bobak_core::{ErrorKind, GeneratedKey, Outcome, Result, TableSchema, ValueRef, Verb};
 
 /// The statements of a write of one row. The caller makes those of one write atomic.
 pub trait RowSteps: StatementConnection {
@@ -40,11 +41,90 @@ pub trait RowSteps: StatementConnection {
         self.check_values(write, 0..write.row.len())
     }
 
+    /// The statement that inserts the row; without its key if the server makes that.
+    fn insert_text(&self, write: &ServerWrite<'_>, made: bool) -> String {
+        self.dialect().insert(write.table, made)
+    }
+
+    /// Inserts a row whose key the server makes; returns that.
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn insert_for_key(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<Option<i64>> {
+        self.integers(Some((table, table.key())), sql, values).map(|mut keys| keys.pop())
+    }
+
+    /// Lets the keys that the server makes go on after one that a row was given.
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn pass_key(&mut self, _: &TableSchema, _: i64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Lets the keys that the server makes go on after the largest one, since it has made one that exists; returns whether that
+    /// can help.
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn skip_keys(&mut self, _: &TableSchema) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Inserts the row.
     ///
     /// # Errors
     /// Those of the server.
-    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome>;
+    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let made = needs_key(write.table, write.row);
+        self.check_row(write)?;
+        match self.insert_once(write, made) {
+            // Rows were given keys, or another program has written them.
+            Err(error) if made && is_of_key(write.table, &error) => {
+                match self.skip_keys(write.table)? {
+                    true => self.insert_once(write, made),
+                    false => Err(error),
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// Inserts the row: see [`insert_row`](Self::insert_row).
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn insert_once(&mut self, write: &ServerWrite<'_>, made: bool) -> Result<Outcome> {
+        let (table, sql) = (write.table, self.insert_text(write, made));
+        let values: Vec<_> = write.stored(written_columns(table, made)).collect();
+        if made {
+            let key = self.insert_for_key(table, &sql, &values)?;
+            let key = key.ok_or_else(|| no_key_returned(table))?;
+            return Ok(Outcome::Inserted(Some(GeneratedKey::Int(key))));
+        }
+        self.run(Some(table), &sql, &values)?;
+        self.pass_keys(table, &[*write])?;
+        Ok(Outcome::Inserted(None))
+    }
+
+    /// Lets the keys that the server makes go on after the largest one of rows.
+    ///
+    /// # Errors
+    /// As [`pass_key`](Self::pass_key).
+    fn pass_keys(&mut self, table: &TableSchema, writes: &[ServerWrite<'_>]) -> Result<()> {
+        let Some(&place) = table.key().first() else { return Ok(()) };
+        let key = |write: &ServerWrite<'_>| match write.row.get(place) {
+            ValueRef::Int(key) => Some(key),
+            _ => None,
+        };
+        let largest = writes.iter().filter_map(key).max();
+        largest.map_or(Ok(()), |largest| self.pass_key(table, largest))
+    }
 
     /// Deletes the rows that are in the way of a new one.
     ///
@@ -54,7 +134,7 @@ pub trait RowSteps: StatementConnection {
         let (table, dialect) = (write.table, self.dialect());
         let text = dialect.delete_in_the_way(table, needs_key(table, write.row));
         let Some((sql, places)) = text else { return Ok(()) };
-        self.run_with(table, &sql, &write.compared(&dialect, &places)).map(drop)
+        self.run(Some(table), &sql, &write.compared(&dialect, &places)).map(drop)
     }
 
     /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
@@ -66,14 +146,14 @@ pub trait RowSteps: StatementConnection {
         let columns = write.verb.conflict_columns(table);
         self.check_values(write, write.fields.iter())?;
         let sql = dialect.overwrite(table, write.fields, columns);
-        let changed = self.run_with(table, &sql, &write.assigned(&dialect, columns));
+        let changed = self.run(Some(table), &sql, &write.assigned(&dialect, columns));
         let changed = none_if_beyond(changed, table, columns)?;
         if changed == 0 || write.verb == Verb::Upsert {
             return Ok((changed > 0).then_some(Outcome::Changed(1)));
         }
         let sql = dialect.get(table, table.key().iter().copied(), columns);
         let (by, mut outcome) = (write.compared(&dialect, columns), None);
-        self.each_with(table, &sql, &by, table.key(), &mut |row| {
+        self.each(Some((table, table.key())), &sql, &by, &mut |row| {
             outcome = Some(Outcome::of_updated(table, |_| row.get(0)));
             Ok(true)
         })?;
@@ -88,7 +168,7 @@ pub trait RowSteps: StatementConnection {
         let (table, dialect) = (write.table, self.dialect());
         self.check_values(write, write.fields.iter())?;
         let sql = dialect.update(table, write.fields);
-        let changed = self.run_with(table, &sql, &write.updated(&dialect));
+        let changed = self.run(Some(table), &sql, &write.updated(&dialect));
         if none_if_beyond(changed, table, table.key())? > 0 {
             return Ok(Outcome::Changed(1));
         }
@@ -99,7 +179,7 @@ pub trait RowSteps: StatementConnection {
         };
         let sql = dialect.get(table, [shown], table.key());
         let (key, mut found) = (write.compared(&dialect, table.key()), Err(no_such_row(table)));
-        self.each_with(table, &sql, &key, &[shown], &mut |row| {
+        self.each(Some((table, &[shown])), &sql, &key, &mut |row| {
             found = match table.version() {
                 Some(version) => check_version(table, row.get(0), write.row.get(version)),
                 None => Ok(()),
@@ -120,7 +200,7 @@ pub trait RowSteps: StatementConnection {
     fn delete_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
         let (table, dialect) = (write.table, self.dialect());
         let key = write.deleted_key(&dialect);
-        let changed = self.run_with(table, &dialect.delete(table), &key);
+        let changed = self.run(Some(table), &dialect.delete(table), &key);
         none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
     }
 

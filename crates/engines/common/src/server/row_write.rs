@@ -67,6 +67,20 @@ pub fn in_column(error: Error, table: &TableSchema, place: Option<usize>) -> Err
     }
 }
 
+/// An error with the table and the columns of its constraint; with this table if there is none.
+#[must_use]
+pub fn in_constraint(
+    error: Error,
+    found: Option<(String, String)>,
+    table: Option<&TableSchema>,
+) -> Error {
+    match (found, table) {
+        (Some((table, columns)), _) => error.in_table(table).in_column(columns),
+        (None, Some(table)) => error.in_table(table.name().to_owned()),
+        (None, None) => error,
+    }
+}
+
 /// The type whose values a column keeps.
 #[must_use]
 pub fn kept_type(table: &TableSchema, place: usize) -> Type {

@@ -4,217 +4,17 @@
 use super::transaction::not_open;
 use crate::in_row_callback;
 use crate::{
-    Connector, Pool, SavepointStep, ServerBatch, ServerTransaction, ServerWrite,
-    TransactionConnection, is_row_error,
+    Connector, Pool, RowSteps, ServerOperations, ServerTransaction, ServerWrite,
+    TransactionConnection,
 };
 use bobak_core::engine::fallback;
 use bobak_core::{
-    Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row,
-    Run, SchemaChange, Session, Source, TableSchema, TransactionControl, Verb, Write, WriteBatch,
+    Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange,
+    Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// What a [`ServerSession`] runs on its connection: the operations of [`Session`], of one engine.
-pub trait ServerOperations: TransactionConnection + Send + Sized {
-    /// The engine's name.
-    const ENGINE: &'static str;
-
-    /// Whether queries for the nearest rows are answered, by reading all.
-    const HAS_VECTORS: bool = false;
-
-    /// Begins a transaction: of the caller, at the isolation of the settings, or around one operation, which sees what is
-    /// committed.
-    ///
-    /// # Errors
-    /// Those of the server.
-    fn begin(&mut self, is_callers: bool) -> Result<()>;
-
-    /// Runs something in a transaction of its own, which sees what is committed.
-    ///
-    /// # Errors
-    /// Those of `run` and of the transaction.
-    fn atomically<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        self.begin(false)?;
-        let done = run(self);
-        if self.is_broken() {
-            return done;
-        }
-        let ended = self.end(done.is_ok());
-        done.and_then(|done| ended.map(|()| done))
-    }
-
-    /// Runs something that only reads, outside of a transaction.
-    ///
-    /// # Errors
-    /// Those of `run`.
-    fn read_alone<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        run(self)
-    }
-
-    /// Runs something that writes, outside of a transaction: all of it, or nothing. It may be of several statements, if
-    /// the second argument says so.
-    ///
-    /// # Errors
-    /// Those of `run` and of a transaction.
-    fn write_alone<R>(&mut self, _: bool, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        self.atomically(run)
-    }
-
-    /// For how long a write is repeated that the server has ended because of another transaction; `None` if it is not.
-    fn retry_time(&self) -> Option<Duration>;
-
-    /// Whether savepoints can be set. Without them an error in a batch ends the caller's transaction.
-    fn has_savepoints(&self) -> bool {
-        true
-    }
-
-    /// Whether several statements of a write change rows, and must be undone together. Of an upsert's, one does; what a failed
-    /// insert takes from a sequence is not undone in any case.
-    fn has_steps(verb: Verb) -> bool {
-        verb == Verb::InsertOrReplace
-    }
-
-    /// Writes a row.
-    ///
-    /// # Errors
-    /// As [`Session::write`].
-    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome>;
-
-    /// Whether an error of rows that were sent together may be that of one: then each half is sent.
-    fn may_be_of_row(&self, error: &Error) -> bool {
-        is_row_error(error.kind())
-    }
-
-    /// Runs something in a transaction; if it fails, undoes it, so that the transaction goes on without it.
-    ///
-    /// # Errors
-    /// Those of `run` and of a savepoint.
-    fn undoing<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        const PART: &str = "bobak_part";
-        self.savepoint(SavepointStep::Set, PART)?;
-        let done = run(self);
-        match &done {
-            Err(error) if self.has_ended(error) => return done,
-            Err(_) => Interrupt::hold_off(|| self.savepoint(SavepointStep::RollBackTo, PART))?,
-            Ok(_) => {}
-        }
-        Interrupt::hold_off(|| self.savepoint(SavepointStep::Release, PART))?;
-        done
-    }
-
-    /// Sends the rows of a batch that are written in the same way, in a transaction. The caller undoes all after an error.
-    ///
-    /// # Errors
-    /// As [`Session::batch`].
-    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()>;
-
-    /// Sends a batch in a transaction.
-    ///
-    /// # Errors
-    /// As [`Session::batch`].
-    fn send(
-        &mut self,
-        batch: &WriteBatch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        let mut sender = ServerBatch { connection: self, on_error, each };
-        batch.runs().try_for_each(|run| Self::send_run(&mut sender, &run))
-    }
-
-    /// Writes a batch outside of a transaction: all of it, or nothing.
-    ///
-    /// # Errors
-    /// As [`Session::batch`].
-    fn send_alone(
-        &mut self,
-        batch: &WriteBatch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        self.write_alone(true, |connection| connection.send(batch, on_error, each))
-    }
-
-    /// Rejects SQL text that the session must not run; returns whether it only reads.
-    ///
-    /// # Errors
-    /// `Misuse`.
-    fn check_sql(text: &str) -> Result<bool>;
-
-    /// Runs a query.
-    ///
-    /// # Errors
-    /// As [`Session::query`].
-    fn query(
-        &mut self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()>;
-
-    /// The columns of the SQL text that was run last, for a cursor; none if the rows say it.
-    ///
-    /// # Errors
-    /// Those of the server.
-    fn result_columns(&mut self, _: &str, _: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
-        Ok(Vec::new())
-    }
-
-    /// Runs SQL text.
-    ///
-    /// # Errors
-    /// As [`Session::execute`].
-    fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64>;
-
-    /// The tables.
-    ///
-    /// # Errors
-    /// As [`Session::tables`].
-    fn tables(&mut self) -> Result<Vec<TableSchema>>;
-
-    /// The views.
-    ///
-    /// # Errors
-    /// As [`Session::views`].
-    fn views(&mut self) -> Result<Vec<TableSchema>> {
-        Ok(Vec::new())
-    }
-
-    /// Rejects changes of the schema that no table of the engine can have, before anything is sent.
-    ///
-    /// # Errors
-    /// `Unsupported`.
-    fn check_changes(changes: &[SchemaChange]) -> Result<()>;
-
-    /// Why the schema cannot be changed in a transaction, if it cannot.
-    fn no_alter_inside(&self) -> Option<&'static str>;
-
-    /// Changes the schema; in a transaction, the caller undoes all of it after an error.
-    ///
-    /// # Errors
-    /// As [`Session::alter`].
-    fn alter(&mut self, changes: &[SchemaChange], is_inside: bool) -> Result<()>;
-
-    /// Changes the schema outside of a transaction.
-    ///
-    /// # Errors
-    /// As [`Session::alter`].
-    fn alter_alone<C>(pool: &Arc<Pool<C>>, changes: &[SchemaChange]) -> Result<()>
-    where
-        C: Connector<Connection = Self>,
-    {
-        pool.acquire_owned()?.alter(changes, false)
-    }
-
-    /// Prepares the connection for a transaction during which others change tables.
-    ///
-    /// # Errors
-    /// Those of the server.
-    fn before_replay(&mut self) -> Result<()> {
-        Ok(())
-    }
-}
+use std::time::Instant;
 
 /// A session over the connections of a pool.
 pub struct ServerSession<'e, C>
@@ -362,7 +162,7 @@ where
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         write.table.check_written(write.verb)?;
         let has_steps = C::Connection::has_steps(write.verb);
-        self.write_with(has_steps, |connection| connection.write(&ServerWrite::of(write)))
+        self.write_with(has_steps, |connection| connection.write_row(&ServerWrite::of(write)))
     }
 
     fn batch(

@@ -4,12 +4,13 @@
 //! that every condition, order and sum means what it means on every engine.
 
 use crate::{
-    ColumnValue, EachRow, ServerCondition, StatementDialect, check_texts, each_by_key, run_select,
+    EachRow, ServerCondition, StatementDialect, StatementValue, TransactionConnection,
+    catalog_integer, catalog_text, check_texts, each_by_key, run_select,
 };
-use bobak_core::{Expr, Result, Row, Select, TableSchema};
+use bobak_core::{Expr, Result, Row, Select, TableSchema, Type};
 
 /// A connection whose statements for rows are those of a dialect.
-pub trait StatementConnection: Sized {
+pub trait StatementConnection: TransactionConnection + Sized {
     /// How it writes statements.
     type Dialect: StatementDialect;
 
@@ -19,29 +20,74 @@ pub trait StatementConnection: Sized {
     /// How it writes statements.
     fn dialect(&self) -> Self::Dialect;
 
-    /// Runs a statement; returns how many rows it wrote.
+    /// Runs a statement; returns how many rows it wrote: none if it has rows as its result.
     ///
     /// # Errors
-    /// Those of the server; of a value, with the column.
-    fn run_with(
+    /// Those of the server, with the table; of a value, with the column.
+    fn run(
         &mut self,
-        table: &TableSchema,
+        table: Option<&TableSchema>,
         sql: &str,
-        values: &[ColumnValue<'_>],
+        values: &[StatementValue<'_>],
     ) -> Result<u64>;
 
-    /// Runs a query that shows columns of a table, or one integer if it shows none.
+    /// Runs a query. It shows columns `of` a table, in their order, or one number if none are named; `None` if the server says
+    /// what it shows.
     ///
     /// # Errors
     /// Those of the server, and of `row`.
-    fn each_with(
+    fn each(
         &mut self,
-        table: &TableSchema,
+        of: Option<(&TableSchema, &[usize])>,
         sql: &str,
-        values: &[ColumnValue<'_>],
-        shown: &[usize],
+        values: &[StatementValue<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()>;
+
+    /// Runs a query; the integers that its rows begin with.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    fn integers(
+        &mut self,
+        of: Option<(&TableSchema, &[usize])>,
+        sql: &str,
+        values: &[StatementValue<'_>],
+    ) -> Result<Vec<i64>> {
+        let mut found = Vec::new();
+        self.each(of, sql, values, &mut |row| {
+            found.extend(catalog_integer(row, 0));
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// Runs a query; the texts that its rows begin with.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    fn texts(&mut self, sql: &str, values: &[StatementValue<'_>]) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        self.each(None, sql, values, &mut |row| {
+            found.push(catalog_text(row, 0));
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// The table and the columns of a constraint, by its name; `sql` is the query of the catalog for them, one a row.
+    #[cold]
+    fn constraint(&mut self, sql: &str, name: &str) -> Option<(String, String)> {
+        let (dialect, mut table, mut columns) = (self.dialect(), None, Vec::new());
+        let name = [StatementValue::of_type(Type::Text, name)];
+        let done = self.each(None, sql, &name, &mut |row| {
+            table = Some(dialect.shown(&catalog_text(row, 0)));
+            columns.push(dialect.shown(&catalog_text(row, 1)));
+            Ok(true)
+        });
+        // The error that is looked into matters more than that of the look.
+        done.ok().and(table).map(|table| (table, columns.join(", ")))
+    }
 
     /// Passes the rows on that may match a condition, in the order of their keys; `most` of them are enough.
     ///
@@ -74,7 +120,7 @@ pub fn query_table<C: StatementConnection>(
         let (name, texts) = (dialect.quoted(table.name()), condition.text(None));
         let sql = format!("SELECT {} FROM {name}{texts}", C::Dialect::COUNT);
         let (limit, offset) = (select.limit.unwrap_or(1), select.offset);
-        return connection.each_with(table, &sql, &condition.values, &[], &mut |found| {
+        return connection.each(Some((table, &[])), &sql, &condition.values, &mut |found| {
             if limit == 0 || offset > 0 { Ok(false) } else { row(found) }
         });
     }
@@ -129,6 +175,6 @@ pub fn scan_with<C: StatementConnection>(
     }
     sql.push_str(&most.map_or_else(String::new, |most| dialect.first_rows(most)));
     each_by_key((table, shown), is_sorted, each, |row| {
-        connection.each_with(table, &sql, &condition.values, shown, row)
+        connection.each(Some((table, shown)), &sql, &condition.values, row)
     })
 }

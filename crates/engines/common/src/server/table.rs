@@ -1,28 +1,10 @@
 //! Tables as the catalog of a server lists them: a row for each table, column, and column of an index or a foreign key.
 
-use crate::{index_name, key_name, table_from_json};
+use crate::{StatementDialect, table_from_json};
 use bobak_core::{
-    ColumnSchema, Error, ForeignKey, Result, Row, TableSchema, TableSchemaBuilder, Type, ValueRef,
+    ColumnSchema, ForeignKey, Result, Row, TableSchema, TableSchemaBuilder, Type, ValueRef,
 };
 use std::collections::BTreeMap;
-
-/// The names that a database has for what belongs to a table.
-pub trait ServerNames {
-    /// A name of a table or a column as Bobak has it when it has read it. Some names have a substitute in the database.
-    fn read_back(&self, name: &str) -> String {
-        name.to_owned()
-    }
-
-    /// The name of the index of a key that is no constraint.
-    fn key_name(&self, table: &TableSchema) -> String {
-        key_name(table)
-    }
-
-    /// The name of an index of one of Bobak's tables.
-    fn index_name(&self, table: &TableSchema, name: &str) -> String {
-        index_name(table, name)
-    }
-}
 
 /// An index as the catalog has it.
 #[derive(Debug)]
@@ -80,39 +62,12 @@ pub fn catalog_integer(row: &dyn Row, place: usize) -> Option<i64> {
     }
 }
 
-/// The table and the columns of a constraint, as `read` passes the names of both on; `None` after an error.
-pub fn listed_constraint(
-    read: impl FnOnce(&mut dyn FnMut(String, String)) -> Result<()>,
-) -> Option<(String, String)> {
-    let (mut table, mut columns) = (None, Vec::new());
-    let done = read(&mut |of, column| {
-        table = Some(of);
-        columns.push(column);
-    });
-    // The error that is looked into matters more than that of the look.
-    done.ok().and(table).map(|table| (table, columns.join(", ")))
-}
-
-/// An error with the table and the columns of its constraint; with this table if there is none.
-#[must_use]
-pub fn in_constraint(
-    error: Error,
-    found: Option<(String, String)>,
-    table: Option<&TableSchema>,
-) -> Error {
-    match (found, table) {
-        (Some((table, columns)), _) => error.in_table(table).in_column(columns),
-        (None, Some(table)) => error.in_table(table.name().to_owned()),
-        (None, None) => error,
-    }
-}
-
 /// Reads tables: `parts` are queries of the catalog, each with what takes note of its rows, whose first column is the table's
 /// name in the database. The rows of the first are the tables, in order.
 ///
 /// # Errors
 /// Those of `read`, which runs a query.
-pub fn read_catalog<N: ServerNames>(
+pub fn read_catalog<N: StatementDialect>(
     names: &N,
     parts: &[(&str, AddTableRow)],
     mut read: impl FnMut(&str, &mut dyn FnMut(&dyn Row)) -> Result<()>,
@@ -172,7 +127,7 @@ impl ServerTable {
         }
     }
 
-    fn into_schema<N: ServerNames>(mut self, names: &N) -> Option<TableSchema> {
+    fn into_schema<N: StatementDialect>(mut self, names: &N) -> Option<TableSchema> {
         if self.is_hidden {
             return None;
         }
@@ -180,7 +135,7 @@ impl ServerTable {
     }
 
     /// The description, unless another program has changed the columns since.
-    fn own<N: ServerNames>(&mut self, names: &N) -> Option<TableSchema> {
+    fn own<N: StatementDialect>(&mut self, names: &N) -> Option<TableSchema> {
         let json: String = self.description.values().map(String::as_str).collect();
         let parsed = || table_from_json(&serde_json::from_str(&json).ok()?).ok();
         let table = self.described.take().or_else(parsed)?;
@@ -191,10 +146,10 @@ impl ServerTable {
             indexes.all(|index| has_index(names.index_name(&table, &index.name)))
         };
         let has_column = |column: &ColumnSchema| {
-            let name = names.read_back(&column.name);
+            let name = names.shown(&names.stored(&column.name));
             self.columns.iter().any(|known| *known.name == *name)
         };
-        let is_same = names.read_back(table.name()) == self.name
+        let is_same = names.shown(&names.stored(table.name())) == self.name
             && (self.is_changing || has_key() && has_indexes())
             && table.columns().len() == self.columns.len()
             && table.columns().iter().all(has_column);

@@ -1,12 +1,33 @@
 //! The statements for rows in the words of a database whose parameters have numbers.
 
-use crate::{ColumnValue, Comparability, column_name, folded_value, written_columns};
+use crate::{Comparability, StatementValue, column_name, index_name, key_name, written_columns};
 use bobak_core::{Comparison, FieldSet, Result, TableSchema, ValueRef};
+use std::borrow::Cow;
 
 /// How a database writes statements for rows.
 pub trait StatementDialect {
     /// The expression that counts rows.
     const COUNT: &'static str = "COUNT(*)";
+
+    /// The name of a table or a column as the database has it. Some names have a substitute there.
+    fn stored<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        name.into()
+    }
+
+    /// A name of the database as Bobak shows it.
+    fn shown(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    /// The name of the index of a key that is no constraint.
+    fn key_name(&self, table: &TableSchema) -> String {
+        key_name(table)
+    }
+
+    /// The name of an index of one of Bobak's tables.
+    fn index_name(&self, table: &TableSchema, name: &str) -> String {
+        index_name(table, name)
+    }
 
     /// A name in quotes.
     fn quoted(&self, name: &str) -> String;
@@ -77,8 +98,8 @@ pub trait StatementDialect {
         table: &TableSchema,
         place: usize,
         value: ValueRef<'v>,
-    ) -> ColumnValue<'v> {
-        folded_value(table, place, value)
+    ) -> StatementValue<'v> {
+        StatementValue::folded(table, place, value)
     }
 
     /// Whether the server makes the values of a column, so that they cannot be set.
@@ -98,15 +119,23 @@ pub trait StatementDialect {
         numbers.join(", ")
     }
 
+    /// What an insert says before its values, and at its end, so that it returns the key that the server makes.
+    fn returned_key(&self, _: &TableSchema) -> [String; 2] {
+        Default::default()
+    }
+
     /// Inserts a row; the server may make its key.
     fn insert(&self, table: &TableSchema, made: bool) -> String {
         let places: Vec<usize> = written_columns(table, made).collect();
-        let numbers = self.numbers(1, places.len());
+        let [output, returning] = if made { self.returned_key(table) } else { Default::default() };
         let values = match places.is_empty() {
-            true => "DEFAULT VALUES".to_owned(),
-            false => format!("({}) VALUES ({numbers})", self.columns(table, places)),
+            true => format!("{output} DEFAULT VALUES"),
+            false => {
+                let numbers = self.numbers(1, places.len());
+                format!(" ({}){output} VALUES ({numbers})", self.columns(table, places))
+            }
         };
-        format!("INSERT INTO {} {values}", self.quoted(table.name()))
+        format!("INSERT INTO {}{values}{returning}", self.quoted(table.name()))
     }
 
     /// Some columns of the rows with the values of others.

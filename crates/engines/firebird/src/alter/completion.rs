@@ -1,7 +1,6 @@
 //! Ends changes of tables: adds what the descriptions in their comments have and they lack.
 
 use super::row_checks::broken_check;
-use crate::catalog;
 use crate::comment::{TableComment, whole};
 use crate::connection::{Connection, RETRY};
 use crate::firebird_table::{FirebirdTable, connections, own_number, unfinished};
@@ -9,6 +8,7 @@ use crate::mode::Mode;
 use crate::names::{Names, quoted};
 use crate::table_rules::{RuleKind, TableRule, rules};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, TableSchema};
+use bobak_engine_common::{ServerOperations, StatementDialect};
 use std::time::Instant;
 
 /// Tables whose change has not ended.
@@ -128,7 +128,7 @@ fn finish(connection: &mut Connection, own: &[String]) -> Result<()> {
             }
         }
     }
-    let (names, tables) = (connection.names, catalog::tables(connection)?);
+    let (names, tables) = (connection.names, connection.tables()?);
     for (name, table) in changed {
         let stored = FirebirdTable::read(connection, &name)?;
         for text in column_texts(names, &table, &stored) {

@@ -13,7 +13,7 @@ use crate::mode::Mode;
 use crate::names::{Names, moved_name, quoted};
 use crate::schema::create;
 use crate::table_rules::{RuleKind, rules};
-use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, ValueRef};
+use bobak_core::{Error, ErrorKind, Interrupt, Result, TableSchema};
 use bobak_engine_common::{StatementDialect, find_table};
 
 /// Gives the table another name.
@@ -168,10 +168,7 @@ fn create_again(
     let last = connection.in_mode(Mode::Read, |connection| {
         let Some(generator) = catalog::generator(connection, moved)? else { return Ok(None) };
         let sql = format!("SELECT GEN_ID({generator}, 0) FROM RDB$DATABASE");
-        connection.once(None, &sql, |row: &dyn Row| match row.get(0) {
-            ValueRef::Int(last) => last,
-            _ => 0,
-        })
+        connection.once(table, &sql)
     })?;
     let mut texts = create(names, table)?;
     if let (Some(last), Some(text)) = (last, texts.first_mut()) {

@@ -5,6 +5,7 @@ use crate::columns::{sql_type, value_literal};
 use crate::firebird_table::FirebirdTable;
 use crate::names::{Names, quoted};
 use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema, Value};
+use bobak_engine_common::StatementDialect;
 
 /// How a column gets the type of its new form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::firebird_table::own_number;
 use crate::mode::Mode;
 use crate::schema;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema};
-use bobak_engine_common::{find_table, missing_table};
+use bobak_engine_common::{ServerOperations, StatementDialect, find_table, missing_table};
 use table_change::TableChange;
 
 /// Makes the changes.
@@ -26,7 +26,7 @@ use table_change::TableChange;
 /// As [`Session::alter`](bobak_core::Session::alter).
 pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
     completion::wait_and_complete(connection)?;
-    let stored = connection.in_mode(Mode::Read, crate::catalog::tables)?;
+    let stored = connection.in_mode(Mode::Read, Connection::tables)?;
     connection.forget_statements()?;
     match changes {
         [SchemaChange::AlterTable(alteration)] => alter_table(connection, alteration, stored),

@@ -2,7 +2,8 @@
 
 use super::{Connection, RETRY};
 use crate::mode::Mode;
-use bobak_core::{ErrorKind, Interrupt, Result, Row, TableSchema};
+use bobak_core::{ErrorKind, Interrupt, Result, TableSchema};
+use bobak_engine_common::StatementConnection;
 use std::time::Instant;
 
 /// Statements without parameters, with the tables that their errors name.
@@ -25,28 +26,18 @@ impl Connection {
         self.in_mode(Mode::Committed, |_| Ok(()))
     }
 
-    /// The first row of a query, if it has one, as `row` reads it. The statement is not kept, so that it does not hold its
-    /// tables.
-    pub(crate) fn once<R>(
-        &mut self,
-        table: Option<&TableSchema>,
-        sql: &str,
-        row: impl Fn(&dyn Row) -> R,
-    ) -> Result<Option<R>> {
-        let mut read = None;
-        let found = self.each(table, sql, &[], None, &mut |found| {
-            read = Some(row(found));
-            Ok(false)
-        });
+    /// The integer of a query's row, if it has one. The statement is not kept, so that it does not hold its tables.
+    pub(crate) fn once(&mut self, table: &TableSchema, sql: &str) -> Result<Option<i64>> {
+        let found = self.integers(Some((table, &[])), sql, &[]);
         if let Some((statement, _)) = self.statements.remove(sql) {
             self.channel.free(statement.handle);
         }
-        found.map(|()| read)
+        found.map(|found| found.first().copied())
     }
 
     /// Whether a query has a row.
     pub(crate) fn has_row(&mut self, table: &TableSchema, sql: &str) -> Result<bool> {
-        self.once(Some(table), sql, |_| ()).map(|row| row.is_some())
+        self.once(table, sql).map(|row| row.is_some())
     }
 
     /// Changes the schema in a transaction that lets no other write to these tables, by their names in the catalog. It is
