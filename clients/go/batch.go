@@ -452,7 +452,7 @@ func execMany(ctx context.Context, in Session, text string, arguments [][]any) (
 	total := int64(0)
 	err := in.run(ctx, true, func(c *conn) error {
 		put := func(place int) (wire.FrameKind, func(*wire.Writer), error) {
-			stored, err := parameters(arguments[place])
+			text, stored, err := bindAny(text, arguments[place])
 			if err != nil {
 				return 0, nil, err
 			}

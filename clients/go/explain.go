@@ -68,7 +68,7 @@ func (q *Query[T]) Explain(ctx context.Context) (*QueryPlan, error) {
 // Explain returns how the engine would run an SQL statement, and the indexes that would help. The error is
 // Unsupported if the engine has no plans.
 func Explain(ctx context.Context, in Session, text string, arguments ...any) (*QueryPlan, error) {
-	stored, err := parameters(arguments)
+	text, stored, err := bindAny(text, arguments)
 	if err != nil {
 		return nil, err
 	}

@@ -462,6 +462,21 @@ type asks func(*conn) (func(*wire.Writer), error)
 // source is the query over numbered columns. Its order ends with the key's columns, or with the
 // group's, so that it is the same on every engine.
 func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
+	found, err := q.selected(group, exprs)
+	if err != nil {
+		return nil, err
+	}
+	return q.asking(found), nil
+}
+
+func (q *Query[T]) asking(found *wire.Select) asks {
+	return func(c *conn) (func(*wire.Writer), error) {
+		table, err := c.tablesOf(q.table.plan, found.Condition)
+		return func(w *wire.Writer) { wire.PutSelect(w, table, found) }, err
+	}
+}
+
+func (q *Query[T]) selected(group []string, exprs []Expr) (*wire.Select, error) {
 	p := q.table.plan
 	condition, err := q.condition()
 	if err != nil {
@@ -503,13 +518,7 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 		}
 		found.Group = append(found.Group, place)
 	}
-	if err := q.putOrder(found, aggregates); err != nil {
-		return nil, err
-	}
-	return func(c *conn) (func(*wire.Writer), error) {
-		table, err := c.tablesOf(p, condition)
-		return func(w *wire.Writer) { wire.PutSelect(w, table, found) }, err
-	}, nil
+	return found, q.putOrder(found, aggregates)
 }
 
 func (q *Query[T]) putOrder(into *wire.Select, aggregates bool) error {

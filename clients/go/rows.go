@@ -168,9 +168,9 @@ func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) 
 	}
 }
 
-// Exec runs an SQL statement, with ? for each argument, and returns the number of changed rows.
+// Exec runs an SQL statement, and returns the number of changed rows. Its arguments are those of [SQL].
 func Exec(ctx context.Context, in Session, text string, arguments ...any) (count int64, err error) {
-	stored, err := parameters(arguments)
+	text, stored, err := bindAny(text, arguments)
 	if err != nil {
 		return 0, err
 	}
@@ -184,11 +184,12 @@ func Exec(ctx context.Context, in Session, text string, arguments ...any) (count
 	return count, err
 }
 
-// SQL returns all rows of an SQL statement, with ? for each argument. T is a struct, whose fields are read
+// SQL returns all rows of an SQL statement, with ? for each argument, or with :name for arguments that [sql.Named] makes. A
+// slice other than of bytes has the values of IN (?), and may be empty. T is a struct, whose fields are read
 // by column name and converted from their stored forms; a single value; or map[string]any with the
 // stored values: nil, int64, float64, string and []byte.
 func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) ([]T, error) {
-	stored, err := parameters(arguments)
+	text, stored, err := bindAny(text, arguments)
 	if err != nil {
 		return nil, err
 	}

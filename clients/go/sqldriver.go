@@ -118,14 +118,24 @@ func (c *sqlConn) CheckNamedValue(value *driver.NamedValue) (err error) {
 	if c.textTimes {
 		given = timeAsText(given)
 	}
-	value.Value, err = parameter(given)
+	value.Value, err = argumentOf(given)
 	return err
+}
+
+// driverArguments are the arguments that CheckNamedValue has converted.
+func driverArguments(values []driver.NamedValue) []argument {
+	arguments := make([]argument, len(values))
+	for place, value := range values {
+		arguments[place], _ = value.Value.(argument)
+		arguments[place].name = value.Name
+	}
+	return arguments
 }
 
 func (c *sqlConn) ExecContext(
 	ctx context.Context, text string, values []driver.NamedValue,
 ) (driver.Result, error) {
-	text, arguments, err := bindNames(text, values)
+	text, arguments, err := bind(text, driverArguments(values))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +159,7 @@ func (c *sqlConn) ExecContext(
 func (c *sqlConn) QueryContext(
 	ctx context.Context, text string, values []driver.NamedValue,
 ) (driver.Rows, error) {
-	text, arguments, err := bindNames(text, values)
+	text, arguments, err := bind(text, driverArguments(values))
 	if err != nil {
 		return nil, err
 	}

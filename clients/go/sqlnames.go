@@ -1,7 +1,8 @@
 package bobak
 
 import (
-	"database/sql/driver"
+	"database/sql"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -79,50 +80,148 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// bindNames replaces named parameters, such as :name or @name, by ? in the order of the text, and returns
-// the arguments in this order.
-func bindNames(text string, values []driver.NamedValue) (string, []wire.Parameter, error) {
-	arguments, named := make([]wire.Parameter, len(values)), map[string]wire.Parameter{}
+// argument is a value for an SQL text, or a list of values for IN (?).
+type argument struct {
+	name   string
+	values []wire.Parameter
+	isList bool
+}
+
+// argumentOf converts a value: a slice other than of bytes is a list, and a [sql.NamedArg] has a name.
+func argumentOf(given any) (argument, error) {
+	var converted argument
+	if named, ok := given.(sql.NamedArg); ok {
+		converted.name, given = named.Name, named.Value
+	}
+	list := reflect.ValueOf(given)
+	converted.isList = list.Kind() == reflect.Slice && list.Type().Elem().Kind() != reflect.Uint8
+	if !converted.isList {
+		value, err := parameter(given)
+		converted.values = []wire.Parameter{value}
+		return converted, err
+	}
+	for place := 0; place < list.Len(); place++ {
+		value, err := parameter(list.Index(place).Interface())
+		if err != nil {
+			return converted, err
+		}
+		converted.values = append(converted.values, value)
+	}
+	return converted, nil
+}
+
+// bindAny is bind of values that are not yet converted.
+func bindAny(text string, values []any) (string, []wire.Parameter, error) {
+	arguments := make([]argument, len(values))
 	for place, value := range values {
-		// CheckNamedValue has made each value a parameter.
-		arguments[place], _ = value.Value.(wire.Parameter)
-		if value.Name != "" {
-			named[value.Name] = arguments[place]
+		converted, err := argumentOf(value)
+		if err != nil {
+			return "", nil, err
+		}
+		arguments[place] = converted
+	}
+	return bind(text, arguments)
+}
+
+// bind replaces named parameters, such as :name or @name, by ? in the order of the text, and the parameter of a list by as
+// many, and returns the values in this order.
+func bind(text string, arguments []argument) (string, []wire.Parameter, error) {
+	named, hasList := map[string]argument{}, false
+	for _, argument := range arguments {
+		hasList = hasList || argument.isList
+		if argument.name != "" {
+			named[argument.name] = argument
 		}
 	}
-	if len(named) == 0 {
-		return text, arguments, nil
+	if len(named) == 0 && !hasList {
+		values := make([]wire.Parameter, len(arguments))
+		for place, argument := range arguments {
+			values[place] = argument.values[0]
+		}
+		return text, values, nil
 	}
-	if len(named) != len(values) {
+	if len(named) != 0 && len(named) != len(arguments) {
 		return "", nil, misuse("arguments are either all named or all positional, each name once")
 	}
-	var out strings.Builder
-	used, at := map[string]bool{}, 0
-	arguments = arguments[:0]
-	for _, token := range tokenize(text) {
-		if token.text == "?" {
+	writer := textWriter{text: text, tokens: tokenize(text)}
+	used := map[string]bool{}
+	positional := 0
+	for place, token := range writer.tokens {
+		var value argument
+		switch {
+		case token.text == "?" && len(named) > 0:
 			return "", nil, misuse("the SQL has a parameter ?, and the arguments have names")
-		}
-		if token.text[0] != ':' && token.text[0] != '@' {
+		case token.text == "?":
+			if positional < len(arguments) {
+				value = arguments[positional]
+			}
+			positional++
+		case (token.text[0] == ':' || token.text[0] == '@') && len(named) > 0:
+			exists := false
+			if value, exists = named[token.text[1:]]; !exists {
+				continue
+			}
+			used[token.text[1:]] = true
+		default:
 			continue
 		}
-		name := token.text[1:]
-		value, exists := named[name]
-		if !exists {
-			continue
-		}
-		out.WriteString(text[at:token.start])
-		out.WriteString("?")
-		at, used[name] = token.start+len(token.text), true
-		arguments = append(arguments, value)
-	}
-	for _, value := range values {
-		if !used[value.Name] {
-			return "", nil, misuse("the SQL has no parameter :%s", value.Name)
+		if err := writer.write(place, value); err != nil {
+			return "", nil, err
 		}
 	}
-	out.WriteString(text[at:])
-	return out.String(), arguments, nil
+	if len(named) == 0 && positional != len(arguments) {
+		return "", nil, misuse("the SQL has %d parameters, and %d arguments are given", positional, len(arguments))
+	}
+	for name := range named {
+		if !used[name] {
+			return "", nil, misuse("the SQL has no parameter :%s", name)
+		}
+	}
+	writer.out.WriteString(text[writer.at:])
+	return writer.out.String(), writer.values, nil
+}
+
+// textWriter writes a text with other parameters.
+type textWriter struct {
+	text   string
+	tokens []sqlToken
+	// at is how much of the text is written.
+	at     int
+	out    strings.Builder
+	values []wire.Parameter
+}
+
+// write writes the text up to a token, and the parameters in its place.
+func (w *textWriter) write(place int, value argument) error {
+	token := w.tokens[place]
+	w.out.WriteString(w.text[w.at:token.start])
+	w.at = token.start + len(token.text)
+	w.values = append(w.values, value.values...)
+	if !value.isList {
+		w.out.WriteString("?")
+		return nil
+	}
+	is := func(offset int, word string) bool {
+		at := place + offset
+		return at >= 0 && at < len(w.tokens) && strings.EqualFold(w.tokens[at].text, word)
+	}
+	if !is(-2, "in") || !is(-1, "(") || !is(1, ")") {
+		return misuse("a list of values stands alone in the parentheses of IN: IN (?)")
+	}
+	if len(value.values) > 0 {
+		w.out.WriteString(strings.TrimPrefix(strings.Repeat(", ?", len(value.values)), ", "))
+		return nil
+	}
+	// NULL is neither equal to a value nor different from it.
+	end := w.tokens[place+1].start + 1
+	w.out.WriteString("NULL" + w.text[w.at:end])
+	w.at = end
+	if is(-3, "not") {
+		w.out.WriteString(" IS NOT FALSE")
+	} else {
+		w.out.WriteString(" IS TRUE")
+	}
+	return nil
 }
 
 // sqlTextTime is the form in which other programs store times as text: SQLite's own.

@@ -604,18 +604,6 @@ func parameter(value any) (wire.Parameter, error) {
 	return wire.Parameter{Value: stored, Type: ty}, err
 }
 
-func parameters(values []any) ([]wire.Parameter, error) {
-	stored := make([]wire.Parameter, len(values))
-	for place, value := range values {
-		found, err := parameter(value)
-		if err != nil {
-			return nil, err
-		}
-		stored[place] = found
-	}
-	return stored, nil
-}
-
 func putText(w *wire.RowWriter, text string) error {
 	if !utf8.ValidString(text) {
 		return wire.Errorf(Mismatch, "a text that is not UTF-8 cannot be stored")

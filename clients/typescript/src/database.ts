@@ -4,9 +4,10 @@ import { Broken, Connection, type Lost } from "./connection.js";
 import { follow, lastOf, page, trackedNames, type Change, type ChangeOptions, type ChangePage, type FollowOptions } from "./feed.js";
 import { explain, type QueryPlan } from "./plan.js";
 import { Rows } from "./rows.js";
+import { bindSql, type SqlParameters } from "./sql-text.js";
 import { Table } from "./table.js";
 import { parseUrl, type Target } from "./url.js";
-import { loadResult, parameter, type Value } from "./values.js";
+import { loadResult, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
 import type { ResultColumn } from "./wire/answer.js";
 import type { Stored, Writer } from "./wire/code.js";
@@ -178,13 +179,18 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     });
   }
 
-  /** All rows of an SQL statement, with ? for each parameter: objects by column name. Amounts are `Money`, dates, times and UUIDs texts. */
-  async sql<T = Record<string, Value>>(text: string, parameters: unknown[] = [], options: Options = {}): Promise<T[]> {
-    const stored = sqlParameters(parameters);
+  /**
+   * All rows of an SQL statement: objects by column name. Amounts are `Money`, dates, times and UUIDs texts.
+   *
+   * The text has a `?` for each parameter, in order; or `:name`, with an object of values by name. An array in the place of a value has the
+   * values of `IN (?)`, and may be empty.
+   */
+  async sql<T = Record<string, Value>>(text: string, parameters: SqlParameters = [], options: Options = {}): Promise<T[]> {
+    const bound = bindSql(text, parameters);
     return this.run(true, options.signal, async (c) => {
       const rows: T[] = [];
       let columns: ResultColumn[] = [];
-      await queryRows(c, c.sql(text, stored), (found) => (columns = distinct(found)), (row) => {
+      await queryRows(c, c.sql(bound.text, bound.parameters), (found) => (columns = distinct(found)), (row) => {
         rows.push(Object.fromEntries(row.map((value, place) => [columns[place]!.name, loadResult(value, columns[place]!.type)])) as T);
       });
       return rows;
@@ -192,22 +198,22 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   }
 
   /** How the engine would run an SQL statement, and the indexes that would help. The error is Unsupported if the engine has no plans. */
-  explain(text: string, parameters: unknown[] = []): Promise<QueryPlan> {
-    const stored = sqlParameters(parameters);
-    return explain(this as unknown as Session, (c) => c.sql(text, stored));
+  explain(text: string, parameters: SqlParameters = []): Promise<QueryPlan> {
+    const bound = bindSql(text, parameters);
+    return explain(this as unknown as Session, (c) => c.sql(bound.text, bound.parameters));
   }
 
   /** Runs an SQL statement, and returns the number of changed rows. */
-  async execute(text: string, parameters: unknown[] = [], options: Options = {}): Promise<number> {
-    const stored = sqlParameters(parameters);
+  async execute(text: string, parameters: SqlParameters = [], options: Options = {}): Promise<number> {
+    const bound = bindSql(text, parameters);
     return this.run(true, options.signal, async (c) => {
-      const id = c.put(Kind.execute, c.sql(text, stored));
+      const id = c.put(Kind.execute, c.sql(bound.text, bound.parameters));
       return Number(answer.count((await c.receive(id, Kind.count)).body));
     });
   }
 
   /** Runs a statement once for each list of parameters, all or none. The requests are pipelined. */
-  async executeMany(text: string, parameters: Iterable<unknown[]>): Promise<number> {
+  async executeMany(text: string, parameters: Iterable<SqlParameters>): Promise<number> {
     return this.atomic((session) => session.run(true, undefined, async (c) => {
       const under: { id: number; row: number; size: number }[] = [];
       let [total, row, waits] = [0, 0, 0];
@@ -226,7 +232,8 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
       for (const values of parameters) {
         if (failed) break;
         let size = 0;
-        const put = c.sql(text, sqlParameters(values));
+        const bound = bindSql(text, values);
+        const put = c.sql(bound.text, bound.parameters);
         const id = c.put(Kind.execute, (w) => {
           put(w);
           size = w.length;
@@ -248,17 +255,6 @@ function distinct(columns: ResultColumn[]): ResultColumn[] {
   const twice = names.find((name, place) => names.indexOf(name) !== place);
   if (twice === undefined) return columns;
   throw new BobakError("Misuse", `two columns have the name '${twice}': rename one with AS`);
-}
-
-function sqlParameters(values: unknown[]): request.Parameter[] {
-  if (Array.isArray(values)) return values.map(sqlParameter);
-  throw new BobakError("Misuse", "parameters are an array, in the order of the question marks");
-}
-
-/** Rejects undefined: otherwise a misspelt field would be NULL. */
-function sqlParameter(value: unknown, place: number): request.Parameter {
-  if (value === undefined) throw new BobakError("Misuse", `parameter ${place + 1} is undefined; NULL is null`);
-  return parameter(value);
 }
 
 /**

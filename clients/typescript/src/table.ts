@@ -4,6 +4,7 @@ import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
+import { afterToken, tokenOf, type Page } from "./page.js";
 import { explain, type QueryPlan } from "./plan.js";
 import { Added, col, ColumnOfRows, count, not, or, type Condition, type Expression, type PlacedCondition } from "./query.js";
 import { Rows } from "./rows.js";
@@ -116,6 +117,9 @@ export class Selection<T> implements AsyncIterable<T> {
     return parts.length > 1 ? { is: "and", parts } : (parts[0] ?? null);
   }
   #ask(columns: Expression[] | null, group: string[]): (c: Connection) => (w: Writer) => void {
+    return this.#asking(this.#selected(columns, group));
+  }
+  #selected(columns: Expression[] | null, group: string[]): request.Select {
     const places = group.map((name) => this.rows.place(name));
     const chosen = columns?.map(({ what, name }) => ({ what, place: name ? this.rows.place(name) : 0 }));
     const order = this.#order.map((name) => ({ place: this.rows.place(name.replace(/^-/, "")), descending: name.startsWith("-") }));
@@ -125,11 +129,13 @@ export class Selection<T> implements AsyncIterable<T> {
       if (order.every((step) => step.place !== place)) order.push({ place, descending: false });
     }
     const search = this.#search === null ? null : { text: this.#search, ranked: this.#order.length === 0 };
-    const select: request.Select = {
+    return {
       columns: chosen ?? this.rows.schema.columns.map((_, place) => ({ what: "column", place })),
       condition: this.#condition(), group: places, order, limit: this.#limit, offset: this.#offset, lock: this.#lock,
       search, nearest: this.#measured(),
     };
+  }
+  #asking(select: request.Select): (c: Connection) => (w: Writer) => void {
     return (c) => {
       const { table, where } = c.tables(this.rows.schema, select.condition);
       return (w) => request.select(w, table, { ...select, condition: where });
@@ -153,6 +159,32 @@ export class Selection<T> implements AsyncIterable<T> {
       await queryRows(c, ask(c), undefined, (row) => found.push(this.rows.record<T>(row)));
       return found;
     });
+  }
+  /**
+   * At most `size` rows, after the page whose `next` is `after`: in any order, at the same cost for each page. Rows that are inserted
+   * or deleted meanwhile neither repeat nor hide others.
+   *
+   * `page = await accounts.where().orderBy("-balance").page(20, page.next)`
+   */
+  async page(size: number, after: string | null = null, options: Options = {}): Promise<Page<T>> {
+    const { schema } = this.rows;
+    if (this.#limit !== null || this.#offset > 0 || this.#search !== null || this.#nearest !== null) {
+      throw new BobakError("Unsupported", "a page needs a query without limit, search and nearest", { table: schema.name });
+    }
+    if (!Number.isSafeInteger(size) || size < 1) throw new BobakError("Misuse", "a page has at least one row", { table: schema.name });
+    const select = this.#selected(null, []);
+    const { condition } = select, later = after === null ? null : afterToken(schema, select, after);
+    // One more row tells whether there is a next page.
+    const ask = this.#asking({
+      ...select, condition: condition && later ? { is: "and", parts: [condition, later] } : (condition ?? later), limit: size + 1,
+    });
+    const found: Stored[][] = [];
+    await this.session.run(false, options.signal, async (c) => {
+      found.length = 0;
+      await queryRows(c, ask(c), undefined, (row) => found.push(row));
+    });
+    const next = found.length > size ? tokenOf(select, found[size - 1]!) : null;
+    return { items: found.slice(0, size).map((row) => this.rows.record<T>(row)), next };
   }
   /**
    * For each record, the rows whose `column` equals its property `key`, in the order of this selection: one query for all

@@ -345,13 +345,13 @@ fn for_each_batch_of_text(
     each: impl FnMut(RecordBatch) -> Result<bool>,
 ) -> Result<()> {
     let _at = CallSite::enter();
-    let parameters = parameters.into_parameters()?;
+    let (text, parameters) = parameters.into_arguments()?.bind(text)?;
     let (mut builder, mut output) = (None, BatchOutput::new(each, None));
     let mut row = |row: &dyn Row| {
         let made = || BatchBuilder::new(&ResultColumn::of_row(row), rows);
         output.push(builder.get_or_insert_with(made), row)
     };
     let mut columns = Vec::new();
-    runner.query_text(text, &parameters, &mut row, Some(&mut columns))?;
+    runner.query_text(&text, &parameters, &mut row, Some(&mut columns))?;
     output.end(builder.unwrap_or_else(|| BatchBuilder::new(&columns, rows)))
 }

@@ -304,7 +304,7 @@ impl<'a> DynTable<'a> {
 
     pub(crate) fn accept_key(&self, key: impl Parameters) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
-        let values = key.into_parameters()?;
+        let values = key.into_arguments()?.into_values()?;
         if values.len() != schema.key().len() {
             let (given, wanted) = (values.len(), schema.key().len());
             let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");

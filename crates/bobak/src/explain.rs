@@ -110,7 +110,8 @@ impl Db {
     /// # Errors
     /// As [`sql`](Db::sql).
     pub fn explain(&self, text: &str, parameters: impl Parameters) -> Result<QueryPlan> {
-        self.catalog().explain_text(text, &parameters.into_parameters()?)
+        let (text, parameters) = parameters.into_arguments()?.bind(text)?;
+        self.catalog().explain_text(&text, &parameters)
     }
 }
 

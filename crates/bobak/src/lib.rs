@@ -82,8 +82,9 @@ mod write_queue;
 
 pub use batch::{Batch, BatchOptions};
 pub use bobak_core::{
-    Column, Deadline, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record,
-    Result, Row, RowLock, SoftDelete, Value, ValueRef, count, statements,
+    Column, Deadline, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Parameter,
+    Query, Record, Result, Row, RowLock, SoftDelete, SqlArgument, SqlArguments, Value, ValueRef,
+    count, statements,
 };
 pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 #[doc(inline)]
@@ -91,7 +92,7 @@ pub use bobak_operations::{archive, backup, copy, migration, replication, restor
 pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use nearest::NearestRecord;
-pub use parameters::Parameters;
+pub use parameters::{IntoArgument, NamedParameters, Parameters, SqlList};
 pub use pipeline::Pipeline;
 pub use returning_table::ReturningTable;
 #[cfg(feature = "scopes")]

@@ -47,7 +47,7 @@ pub(crate) fn for_each<R: FromRow>(
     mut each: impl FnMut(R) -> Result<bool>,
 ) -> Result<()> {
     let _at = CallSite::enter();
-    let parameters = parameters.into_parameters()?;
+    let (text, parameters) = parameters.into_arguments()?.bind(text)?;
     let mut layout: Option<RowLayout> = None;
     let mut number = 0;
     let mut row = |row: &dyn Row| {
@@ -64,7 +64,7 @@ pub(crate) fn for_each<R: FromRow>(
         number += 1;
         each(read.map_err(|error| error.at_row(number - 1))?)
     };
-    runner.query_text(text, &parameters, &mut row, None)
+    runner.query_text(&text, &parameters, &mut row, None)
 }
 
 /// The columns, and the positions of those that the type reads.

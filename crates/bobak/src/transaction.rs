@@ -132,9 +132,9 @@ impl<'db> Transaction<'db> {
     #[track_caller]
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
         let _at = CallSite::enter();
-        let parameters = parameters.into_parameters()?;
-        self.invalidate_caches(text);
-        self.catalog.execute_in(self.engine, &self.session, text, &parameters)
+        let (text, parameters) = parameters.into_arguments()?.bind(text)?;
+        self.invalidate_caches(&text);
+        self.catalog.execute_in(self.engine, &self.session, &text, &parameters)
     }
 
     /// Creates a savepoint. Operations after it are rolled back if it is dropped before [`Savepoint::release`].

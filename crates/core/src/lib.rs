@@ -59,6 +59,7 @@ pub mod search;
 mod search_select;
 pub mod settings;
 mod soft_delete;
+mod sql_arguments;
 pub mod sql_expression;
 pub mod sql_token;
 pub mod statements;
@@ -133,6 +134,7 @@ pub use schema::{
     SchemaLoss, TableSchema, TableSchemaBuilder,
 };
 pub use soft_delete::SoftDelete;
+pub use sql_arguments::{SqlArgument, SqlArguments};
 pub use subquery::SubQuery;
 pub use sum::Sum;
 pub use template::{QueryTemplate, SlotValues, TemplateParameter, TemplateQuery};

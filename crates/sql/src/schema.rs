@@ -55,9 +55,7 @@ pub fn create_table_after(
             table.columns().get(place).is_some_and(|column| dialect.compared(column) != ("", ""))
         });
     if !integer_key && !key_is_index {
-        // A plain rowid table, even if the key is a text or has several columns: WITHOUT ROWID would store whole rows in the
-        // key's tree, where long rows and unordered keys split pages often, and readers could not use the rowid. SQLite does
-        // not make such keys NOT NULL by itself.
+        // SQLite does not make such keys NOT NULL by itself.
         let primary_key = if dialect == Dialect::Sqlite { primary_key } else { "PRIMARY KEY" };
         writer.raw(", ").raw(primary_key).raw(" (");
         writer.columns(table, table.key().iter().copied());
@@ -68,6 +66,9 @@ pub fn create_table_after(
         push_foreign_key(&mut writer, table, key, parents);
     }
     writer.raw(")");
+    if dialect == Dialect::Sqlite && is_key_only(table) {
+        writer.raw(" WITHOUT ROWID");
+    }
     let mut statements = vec![writer.into_result()?];
     if key_is_index {
         statements.extend(key_index(dialect, table));
@@ -83,6 +84,17 @@ pub fn create_table_after(
     }
     statements.extend(create_search(dialect, table)?);
     Ok(statements)
+}
+
+/// Whether SQLite stores the rows of a table once, in the tree of its key, and not again by their rowids.
+///
+/// These are tables of links and sets: all columns are in the key. If there are others, that tree would have whole rows, where long rows and
+/// unordered keys split pages often.
+fn is_key_only(table: &TableSchema) -> bool {
+    let is_in_key = |place: usize| table.key().contains(&place);
+    !table.has_integer_key()
+        && table.search().is_none()
+        && (0..table.columns().len()).all(is_in_key)
 }
 
 /// A statement of MariaDB that makes a FULLTEXT index, so that it has all words: by default some are left out.

@@ -22,6 +22,7 @@ from ._async.session import AsyncDatabase, AsyncTransaction, connect_async
 from ._async.table import AsyncBatch, AsyncSelection, AsyncTable
 from ._core.batch import Report
 from ._core.feed import Change, ChangeKind, ChangePage
+from ._core.page import Page
 from ._core.plans import IndexAdvice, PlanStep, QueryPlan
 from ._core.query import Condition, Expression, add, col, count, distance, rank
 from ._core.record import column
@@ -58,6 +59,7 @@ __all__ = [
     "IndexAdvice",
     "OnDelete",
     "OnUpdate",
+    "Page",
     "PlanStep",
     "QueryPlan",
     "Reference",

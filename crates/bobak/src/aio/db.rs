@@ -192,7 +192,7 @@ impl AsyncDb {
         parameters: impl Parameters,
     ) -> DbFuture<Result<Vec<R>>> {
         let _at = CallSite::enter();
-        let (text, parameters) = (text.to_owned(), parameters.into_parameters());
+        let (text, parameters) = (text.to_owned(), parameters.into_arguments());
         self.run(move |db| db.sql(&text, parameters?))
     }
 
@@ -203,7 +203,7 @@ impl AsyncDb {
     #[track_caller]
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> DbFuture<Result<u64>> {
         let _at = CallSite::enter();
-        let (text, parameters) = (text.to_owned(), parameters.into_parameters());
+        let (text, parameters) = (text.to_owned(), parameters.into_arguments());
         self.write(0, move |db| db.execute(&text, parameters?))
     }
 

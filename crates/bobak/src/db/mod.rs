@@ -384,7 +384,8 @@ impl Db {
     #[track_caller]
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
         let _at = CallSite::enter();
-        self.0.execute_text(text, &parameters.into_parameters()?)
+        let (text, parameters) = parameters.into_arguments()?.bind(text)?;
+        self.0.execute_text(&text, &parameters)
     }
 
     /// Makes all committed changes durable: the memory engine writes its snapshot file, SQLite moves its write-ahead log

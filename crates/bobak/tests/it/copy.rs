@@ -238,9 +238,8 @@ fn a_table_without_a_key_keeps_its_row_ids() {
 }
 
 /// Each has one thing that a copy to another engine loses.
-const LOSSES: [(&str, &str); 16] = [
+const LOSSES: [(&str, &str); 15] = [
     ("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT", "t: STRICT"),
-    ("CREATE TABLE t (id TEXT PRIMARY KEY) WITHOUT ROWID", "t: WITHOUT ROWID"),
     (
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE RTRIM)",
         "t: collation RTRIM of column a",

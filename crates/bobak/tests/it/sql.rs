@@ -1,7 +1,7 @@
 //! Raw SQL into typed rows.
 
-use crate::engines::{Person, person};
-use bobak::prelude::*;
+use crate::engines::{Person, on_each, person};
+use bobak::{SqlList, named, prelude::*};
 
 fn db() -> Db {
     open("sqlite::memory:")
@@ -9,11 +9,15 @@ fn db() -> Db {
 
 fn open(url: &str) -> Db {
     let db = Db::builder().record::<Person>().open(url).unwrap();
+    fill(&db);
+    db
+}
+
+fn fill(db: &Db) {
     db.create_missing_tables().unwrap();
     for (name, age) in [("ada", 36), ("bob", 7), ("cid", 50)] {
         db.table::<Person>().unwrap().insert(&person(name, age)).unwrap();
     }
-    db
 }
 
 #[test]
@@ -41,6 +45,59 @@ fn sql_rows_become_tuples_structs_records_values_and_dynamic_rows() {
     assert_eq!(money[0].to_string(), "3.7035");
     let none = db.sql::<Option<i64>>("SELECT max(age) FROM person WHERE 0", ()).unwrap();
     assert_eq!(none, [None]);
+}
+
+/// Parameters by name, and lists.
+fn check_arguments(db: &Db) {
+    let names = |text: &str, values: bobak::NamedParameters| {
+        db.sql::<String>(&format!("SELECT name FROM person WHERE {text} ORDER BY id"), values)
+    };
+    let (age, wanted) = (20, "ada");
+    let text = "(age > :age OR name = ':age') AND (name = :wanted OR :wanted = 'cid')";
+    assert_eq!(names(text, named! { wanted, age }).unwrap(), ["ada"]);
+    let cid = named! { age: 30, wanted: "cid", };
+    assert_eq!(names(text, cid).unwrap(), ["ada", "cid"]);
+    let ages = vec![7, 50, 51];
+    let text = "age IN (:ages) AND name <> :other";
+    assert_eq!(names(text, named! { ages: SqlList(ages), other: "bob" }).unwrap(), ["cid"]);
+    let none = || SqlList(Vec::<i32>::new());
+    assert_eq!(names("age IN (:none)", named! { none: none() }).unwrap(), [""; 0]);
+    assert_eq!(
+        names("age NOT IN (:none)", named! { none: none() }).unwrap(),
+        ["ada", "bob", "cid"]
+    );
+    let both = "NOT age IN (:none) AND balance NOT IN (:amounts)";
+    let amounts = ["9".parse::<Currency>().unwrap()];
+    let values = named! { none: none(), amounts: SqlList(amounts) };
+    assert_eq!(names(both, values).unwrap(), ["ada", "bob", "cid"]);
+    let text = "SELECT count(*) FROM person WHERE age < ? AND name IN (?) AND id > ?";
+    assert_eq!(db.sql::<i64>(text, (50, SqlList(["ada", "bob", "cid"]), 0)).unwrap(), [2]);
+    let set = named! { age: 8, names: SqlList(["bob", "eve"]) };
+    assert_eq!(db.execute("UPDATE person SET age = :age WHERE name IN (:names)", set).unwrap(), 1);
+    let transaction = db.begin().unwrap();
+    let text = "SELECT name FROM person WHERE age = :age";
+    assert_eq!(transaction.sql::<String>(text, named! { age: 8 }).unwrap(), ["bob"]);
+    let set = named! { age: 7 };
+    assert_eq!(transaction.execute("UPDATE person SET age = :age WHERE id = 2", set).unwrap(), 1);
+    transaction.commit().unwrap();
+    let error = names("age = :age", named! { age: 1, more: 2 }).unwrap_err();
+    assert_eq!(error.to_string(), "the text has no parameter :more");
+}
+
+#[test]
+fn parameters_have_names_and_lists() {
+    on_each(|place| check_arguments(&open(&place.url)));
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    crate::engines::on_servers(|url| check_arguments(&open(url)));
+    crate::engines::on_firebird(|url| check_arguments(&open(url)));
+}
+
+#[test]
+fn parameters_have_names_and_lists_in_joined_databases() {
+    let db = Db::builder().attach("other", "memory:").record_on::<Person>("other");
+    let db = db.open("sqlite::memory:").unwrap();
+    fill(&db);
+    check_arguments(&db);
 }
 
 #[test]

@@ -8,10 +8,11 @@ use crate::export::OutputColumn;
 use crate::output::{OutputTarget, Terminal, count, rate};
 use crate::result_columns::result_columns;
 use bobak::schema::Type;
-use bobak::{Db, DynRow, Row, Value, ValueRef};
+use bobak::{Db, DynRow, Parameter, Row, SqlArgument, SqlArguments, Value, ValueRef};
 use bobak_sql::{only_reads, returns_rows};
 use bobak_text::read;
 use clap::Args;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -24,7 +25,7 @@ pub struct QueryCommand {
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// SQL statement, with ? for each parameter; - reads it from standard input
+    /// SQL statement, with ? or :NAME for each parameter; - reads it from standard input
     #[arg(value_name = "SQL")]
     sql: String,
 
@@ -32,7 +33,8 @@ pub struct QueryCommand {
     #[arg(long = "attach", value_name = "NAME=DATABASE", value_parser = named_database)]
     attached: Vec<(String, String)>,
 
-    /// Value of the next ? in the statement, a number if it looks like one; may be repeated
+    /// Value of the next ? in the statement, a number if it looks like one, or NAME=VALUE for :NAME; may be repeated. A name
+    /// given several times is a list, for IN (:NAME)
     #[arg(short, long = "param", value_name = "VALUE", allow_hyphen_values = true)]
     parameters: Vec<String>,
 
@@ -61,6 +63,7 @@ const EXAMPLES: &str = "\
 Examples:
   bobak query sqlite:flights.db \"SELECT * FROM airlines\"
   bobak query sqlite:flights.db \"SELECT count(*) FROM flights WHERE origin = ?\" --param JFK
+  bobak query sqlite:flights.db \"SELECT name FROM airlines WHERE carrier IN (:of)\" --param of=UA --param of=DL
   bobak query sqlite:flights.db --explain \"SELECT * FROM flights WHERE carrier = ?\" --param UA
   bobak query sqlite:flights.db --format csv --output late.csv - < late.sql
   bobak query sqlite:flights.db \"SELECT strftime('%Y-%m', time_hour) AS month, max(time_hour) FROM flights GROUP BY 1\"
@@ -75,8 +78,7 @@ impl QueryCommand {
         let begun = Instant::now();
         let sql = self.text()?;
         let db = database::open_for_sql(&self.database, &self.attached, only_reads(&sql))?;
-        let parameters: Vec<Value<'static>> =
-            self.parameters.iter().map(|text| read::any(text).into_owned()).collect();
+        let parameters = self.arguments(&sql)?;
         if self.explain {
             return self.write_plan(&db, &sql, parameters);
         }
@@ -113,7 +115,30 @@ impl QueryCommand {
         Ok(())
     }
 
-    fn write_plan(&self, db: &Db, sql: &str, parameters: Vec<Value<'static>>) -> Result<()> {
+    /// The values of the statement's parameters. A name that is given several times has a list.
+    fn arguments(&self, sql: &str) -> Result<SqlArguments<'static>> {
+        let value = |text: &str| Parameter::from(read::any(text).into_owned());
+        if SqlArguments::names(sql).unwrap_or_default().is_empty() {
+            return Ok(SqlArguments::of(self.parameters.iter().map(|text| value(text)).collect()));
+        }
+        let mut lists: BTreeMap<String, Vec<Parameter<'static>>> = BTreeMap::new();
+        for given in &self.parameters {
+            let (name, text) = given.split_once('=').ok_or_else(|| {
+                Error::usage("the parameters of the statement have names: write --param NAME=VALUE")
+            })?;
+            lists.entry(name.to_owned()).or_default().push(value(text));
+        }
+        let argument = |(name, mut list): (String, Vec<_>)| match list.pop() {
+            Some(one) if list.is_empty() => (name.into(), SqlArgument::Value(one)),
+            last => {
+                list.extend(last);
+                (name.into(), SqlArgument::List(list))
+            }
+        };
+        Ok(SqlArguments::Named(lists.into_iter().map(argument).collect()))
+    }
+
+    fn write_plan(&self, db: &Db, sql: &str, parameters: SqlArguments<'static>) -> Result<()> {
         let plan = db.explain(sql, parameters)?;
         let mut output = OutputTarget::open(self.output.as_deref())?;
         output.write_all(plan.to_string().as_bytes()).map_err(|error| Error::output(&error))?;

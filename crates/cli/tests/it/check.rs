@@ -52,6 +52,8 @@ fn calls_in_rust_must_fit_their_parameters_and_columns() {
         db.sql::<Vec<u8>>(&format!("SELECT {column}"), ())?;
         db.execute(r"DELETE FROM city WHERE id = ? AND name = ?", (1, "a"))?;
         db.execute("UPDATE city SET people = ?", values)?;
+        db.sql::<i64>("SELECT id FROM city WHERE name = :name AND id IN (:ids)", named! { name, ids: SqlList(all) })?;
+        db.sql::<i64>("SELECT id FROM city WHERE id IN (?)", (SqlList([1, 2]),))?;
         other.execute("x");
     "#;
     program.file("good.rs", source(good));
@@ -60,6 +62,10 @@ fn calls_in_rust_must_fit_their_parameters_and_columns() {
         (
             "db.sql::<i64>(\"SELECT id FROM city WHERE id = ?\", ());",
             "bad.rs:3: 0 parameters are given, and the text has 1",
+        ),
+        (
+            "db.sql::<i64>(\"SELECT id FROM city WHERE id = :id\", bobak::named! { id: 1, key: 2 });",
+            "bad.rs:3: the text has no parameter :key",
         ),
         (
             "db.sql::<(i64,)>(\"SELECT id, name FROM city\", ());",

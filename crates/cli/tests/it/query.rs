@@ -46,6 +46,25 @@ fn parameters_are_bound_in_order() {
 }
 
 #[test]
+fn parameters_are_bound_by_name() {
+    let program = program();
+    let sql = "SELECT name FROM t WHERE a IN (:a) AND name LIKE :name AND a >= :least";
+    let query = |given: &[&str]| {
+        let given = given.iter().flat_map(|given| ["--param", given]);
+        let words = ["query", "sqlite:t.db", sql, "--format", "csv"].into_iter().chain(given);
+        program.run(&words.collect::<Vec<_>>())
+    };
+    let found = query(&["a=0", "name=%=%", "least=0"]);
+    assert_eq!((found.code, &*found.out), (0, "name\n"));
+    assert_eq!(query(&["a=1", "name=Z%", "a=22", "least=1"]).out, "name\nZoë\n");
+    let found = query(&["a=1", "Z%"]);
+    let remedy = "the parameters of the statement have names: write --param NAME=VALUE";
+    assert!(found.code == 2 && found.err.contains(remedy), "{}", found.err);
+    let found = query(&["a=1", "name=Z%"]);
+    assert!(found.code == 1 && found.err.contains("the parameter :least"), "{}", found.err);
+}
+
+#[test]
 fn type_flag_sets_type_of_expression() {
     let program = program();
     let sql = "SELECT 15706 AS day, max(at) AS last FROM t";

@@ -14,6 +14,7 @@ from .._core.calls import Call, Cursor, Row
 from .._core.feed import Change, ChangePage
 from .._core.link import Link
 from .._core.rows import Rows
+from .._core.sql_text import SqlParameters, bind
 from .._core.table_plan import Plan
 from .._core.url import Target, parse
 from .._errors import Error
@@ -130,41 +131,43 @@ class AsyncSession:
         raise ops.no_table(record)
 
     async def sql(
-        self, text: str, parameters: Sequence[Any] = (), *, into: type[T] | None = None
+        self, text: str, parameters: SqlParameters = (), *, into: type[T] | None = None
     ) -> Rows[Any]:
-        """All rows of an SQL statement, with ``?`` for each parameter.
+        """All rows of an SQL statement, with ``?`` for each parameter, in order; or with ``:name``
+        and a dict of values by name. A list, tuple, set or range in the place of a value has the
+        values of ``IN (?)``, and may be empty.
 
         Rows are tuples, in which amounts are ``Decimal``, dates and times those of ``datetime``,
         and UUIDs ``uuid.UUID``; or records of the dataclass ``into``, by column name.
         """
-        ask = calls.of_sql(text, ops.parameters(parameters))
+        ask = calls.of_sql(*bind(text, parameters))
         columns, found = await self._run(calls.query(ask, lambda rows: rows, names=True))
         names = [column.name for column in columns]
         make = ops.into_records(into, names) if into is not None else ops.into_tuples(columns)
         return Rows(names, make(found))
 
     async def sql_iter(
-        self, text: str, parameters: Sequence[Any] = ()
+        self, text: str, parameters: SqlParameters = ()
     ) -> AsyncIterator[tuple[Any, ...]]:
         """As :meth:`sql`, in constant memory: the rows are fetched in blocks."""
-        ask = calls.of_sql(text, ops.parameters(parameters))
+        ask = calls.of_sql(*bind(text, parameters))
         async for columns, part in self._parts(calls.open_cursor(ask, writes=True)):
             for row in ops.into_tuples(columns)(part):
                 yield row
 
-    async def explain(self, text: str, parameters: Sequence[Any] = ()) -> plans.QueryPlan:
+    async def explain(self, text: str, parameters: SqlParameters = ()) -> plans.QueryPlan:
         """How the engine would run an SQL statement, and the indexes that would help. It does not
         run. ``UNSUPPORTED`` if the engine has no plans."""
-        return await self._run(plans.explain(calls.of_sql(text, ops.parameters(parameters))))
+        return await self._run(plans.explain(calls.of_sql(*bind(text, parameters))))
 
-    async def execute(self, text: str, parameters: Sequence[Any] = ()) -> int:
+    async def execute(self, text: str, parameters: SqlParameters = ()) -> int:
         """Runs an SQL statement, and returns the number of changed rows."""
-        return await self._run(calls.execute(text, ops.parameters(parameters)))
+        return await self._run(calls.execute(*bind(text, parameters)))
 
-    async def execute_many(self, text: str, parameters: Iterable[Sequence[Any]]) -> int:
+    async def execute_many(self, text: str, parameters: Iterable[SqlParameters]) -> int:
         """Runs a statement once for each list of parameters, all or none, and returns the number of
         changed rows. The requests are pipelined."""
-        each = ((text, ops.parameters(values)) for values in parameters)
+        each = (bind(text, values) for values in parameters)
         async with self._atomic() as session:
             changed: int = await session._run(calls.execute_many(each))
         return changed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from .._wire import condition as wire
 from .._wire.answer import Group, ResultColumn
 from .._wire.condition import Placed
 from .._wire.frame import Kind
-from .._wire.request import Parameter
 from .._wire.schema import KeysBy, TableSchema, Type
 from . import calls, columns, plans, types
 from .batch import BatchWriter
@@ -312,17 +311,6 @@ def verb_of(on_conflict: str) -> str:
         known = ", ".join(ON_CONFLICT)
         raise Error(ErrorKind.CONFIG, f"on_conflict is one of {known}, not '{on_conflict}'")
     return verb
-
-
-def parameters(values: Sequence[Any]) -> list[Parameter]:
-    """The parameters of an SQL text."""
-    if isinstance(values, (str, bytes, Mapping, Set)):
-        kind = type(values).__name__
-        message = (
-            f"parameters are a list or a tuple, in the order of the question marks, not a {kind}"
-        )
-        raise Error(ErrorKind.MISUSE, message)
-    return [types.parameter(value) for value in values]
 
 
 def into_tuples(columns: list[ResultColumn]) -> Callable[[list[Row]], list[tuple[Any, ...]]]:

@@ -13,6 +13,7 @@ from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
 from .._core.columns import OtherValues
 from .._core.feed import Change
+from .._core.page import Page, page_of
 from .._core.query import (
     ColumnOfRows,
     Condition,
@@ -140,6 +141,15 @@ class Selection(Generic[T]):
         query = ops.related_query(self._query, column, keys)
         found = self._with(query).all() if query else []
         return ops.related_rows(self._query, column, keys, found)
+
+    def page(self, size: int, after: str | None = None) -> Page[T]:
+        """At most ``size`` rows, after the page whose ``next`` is ``after``: in any order, at the
+        same cost for each page. Rows that are inserted or deleted meanwhile neither repeat nor
+        hide others.
+
+        ``page = accounts.where().order_by("-balance").page(20, after=page.next)``
+        """
+        return self._session._run(page_of(self._plan, self._query, size, after))
 
     def first(self) -> T | None:
         """The first row, or None."""

@@ -8,10 +8,10 @@ use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Terminal, count};
 use crate::result_columns::result_columns;
-use bobak::{Db, ErrorKind, Value};
+use bobak::{Db, ErrorKind, Parameter, SqlArguments, Value};
 use bobak_sql::returns_rows;
 use clap::Args;
-use rust_source::{RowType, RustSource, SqlCall};
+use rust_source::{GivenParameters, RowType, RustSource, SqlCall};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -132,6 +132,20 @@ fn is_about_no_rows(text: &str) -> bool {
     tokens.first().is_some_and(|first| WORDS.iter().any(|word| first.is_word(word)))
 }
 
+/// NULL for each parameter of a text.
+fn nulls(text: &str) -> SqlArguments<'static> {
+    match SqlArguments::names(text) {
+        Ok(names) if !names.is_empty() => {
+            let null = |name: &str| (name.to_owned().into(), Parameter::from(Value::Null).into());
+            SqlArguments::Named(names.into_iter().map(null).collect())
+        }
+        _ => {
+            let nulls = vec![Parameter::from(Value::Null); sql_files::parameters(text)];
+            SqlArguments::of(nulls)
+        }
+    }
+}
+
 /// A number of things.
 fn of(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
@@ -150,8 +164,7 @@ impl Findings {
 
     /// Whether the database understands a statement.
     fn check_text(&mut self, db: &Db, at: (&Path, usize), text: &str) -> Result<bool> {
-        let values = vec![Value::Null; sql_files::parameters(text)];
-        match db.explain(text, values) {
+        match db.explain(text, nulls(text)) {
             Ok(_) => {
                 self.checked += 1;
                 return Ok(true);
@@ -190,22 +203,36 @@ impl Findings {
             self.unseen += source.unseen.len() as u64;
             for call in &source.calls {
                 let at = (file.as_path(), call.line);
-                let wanted = sql_files::parameters(&call.text);
-                if let Some(given) = call.parameters.filter(|given| *given != wanted) {
-                    self.add(
-                        at,
-                        format_args!(
-                            "{}, and the text has {wanted}",
-                            are(given, "parameter", "given")
-                        ),
-                    );
-                }
+                self.check_parameters(at, call);
                 if self.check_text(db, at, &call.text)? && returns_rows(&call.text) {
                     self.check_columns(db, at, call, &structs);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether a call has the parameters of its text.
+    fn check_parameters(&mut self, at: (&Path, usize), call: &SqlCall) {
+        match &call.parameters {
+            GivenParameters::Unknown => {}
+            GivenParameters::Tuple(given) => {
+                let wanted = sql_files::parameters(&call.text);
+                if *given != wanted {
+                    let are = are(*given, "parameter", "given");
+                    self.add(at, format_args!("{are}, and the text has {wanted}"));
+                }
+            }
+            GivenParameters::Names(given) => {
+                let Ok(wanted) = SqlArguments::names(&call.text) else { return };
+                for name in wanted.iter().filter(|name| !given.iter().any(|other| other == *name)) {
+                    self.add(at, format_args!("the parameter :{name} of the text has no value"));
+                }
+                for name in given.iter().filter(|name| !wanted.contains(&name.as_str())) {
+                    self.add(at, format_args!("the text has no parameter :{name}"));
+                }
+            }
+        }
     }
 
     /// Whether the result has the columns that a call reads.

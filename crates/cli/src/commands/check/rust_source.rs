@@ -9,9 +9,17 @@ use syn::{Data, DeriveInput, Fields, LitStr, Meta, Type};
 pub struct SqlCall {
     pub line: usize,
     pub text: String,
-    /// How many parameters the call has, if the source shows it.
-    pub parameters: Option<usize>,
+    pub parameters: GivenParameters,
     pub rows: RowType,
+}
+
+/// The parameters of a call, as far as the source shows them.
+pub enum GivenParameters {
+    /// A tuple of so many.
+    Tuple(usize),
+    /// The names in `named!`.
+    Names(Vec<String>),
+    Unknown,
 }
 
 /// What a call reads rows into.
@@ -81,7 +89,7 @@ impl RustSource {
         let Some(text) = arguments.next() else { return };
         match (syn::parse2::<LitStr>(text), arguments.next()) {
             (Ok(text), Some(values)) => {
-                let parameters = tuple_length(values);
+                let parameters = given_parameters(values);
                 self.calls.push(SqlCall { line, text: text.value(), parameters, rows });
             }
             (Err(_), Some(_)) if method.starts_with("sql") => self.unseen.push(line),
@@ -193,14 +201,27 @@ fn arguments(stream: TokenStream) -> Vec<TokenStream> {
     filled.map(|part| part.into_iter().collect()).collect()
 }
 
-/// How many values a tuple has; `None` for another expression.
-fn tuple_length(tokens: TokenStream) -> Option<usize> {
+fn given_parameters(tokens: TokenStream) -> GivenParameters {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let [TokenTree::Group(group)] = tokens.as_slice() else { return None };
-    let has_comma = group.stream().into_iter().any(|token| is_punct(Some(&token), ','));
-    let values = arguments(group.stream());
-    let is_tuple = group.delimiter() == Delimiter::Parenthesis && (has_comma || values.is_empty());
-    is_tuple.then_some(values.len())
+    match tokens.as_slice() {
+        [TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => {
+            let has_comma = group.stream().into_iter().any(|token| is_punct(Some(&token), ','));
+            let values = arguments(group.stream());
+            match has_comma || values.is_empty() {
+                true => GivenParameters::Tuple(values.len()),
+                false => GivenParameters::Unknown,
+            }
+        }
+        [.., TokenTree::Ident(name), bang, TokenTree::Group(group)]
+            if name == "named" && is_punct(Some(bang), '!') =>
+        {
+            let first = |value: TokenStream| value.into_iter().next().map(|name| name.to_string());
+            GivenParameters::Names(
+                arguments(group.stream()).into_iter().filter_map(first).collect(),
+            )
+        }
+        _ => GivenParameters::Unknown,
+    }
 }
 
 fn is_punct(token: Option<&TokenTree>, character: char) -> bool {

@@ -43,9 +43,6 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
             ("view", _) => details.lose(&name, "view"),
             ("table", "virtual") => details.lose(&name, "virtual table"),
             ("table", "table") if !is_change_log_table(&name) => {
-                if without_rowid {
-                    details.lose(&name, "WITHOUT ROWID");
-                }
                 if strict {
                     details.lose(&name, "STRICT");
                 }

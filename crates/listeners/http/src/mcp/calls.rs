@@ -78,8 +78,7 @@ struct AggregateQuery {
 #[serde(deny_unknown_fields)]
 struct SqlCall {
     sql: String,
-    #[serde(default)]
-    parameters: Vec<Box<RawValue>>,
+    parameters: Option<Box<RawValue>>,
     limit: Option<u64>,
 }
 
@@ -175,9 +174,8 @@ impl ToolRequest {
         let mut query = QueryString::default();
         query.add_limit(call.limit);
         let sql = serde_json::Value::from(call.sql);
-        let parameters: Vec<&str> = call.parameters.iter().map(|value| value.get()).collect();
-        let parameters = parameters.join(",");
-        let body = format!(r#"{{"sql":{sql},"parameters":[{parameters}],"read_only":true}}"#);
+        let parameters = call.parameters.as_ref().map_or("[]", |json| json.get());
+        let body = format!(r#"{{"sql":{sql},"parameters":{parameters},"read_only":true}}"#);
         Self::get(Resource::Sql, query.0).with_body(Method::POST, body)
     }
 

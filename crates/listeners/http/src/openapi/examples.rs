@@ -25,7 +25,9 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
                 }
                 "after" => {
                     parameter["x-key"] = json!(key);
-                    parameter["schema"] = encoded_key_schema(&table.schema);
+                    // `next` of a list with an order is another text.
+                    let schemas = [encoded_key_schema(&table.schema), json!({"type": "string"})];
+                    parameter["schema"] = json!({ "anyOf": schemas });
                 }
                 // Groups can only be ordered by the columns that they are grouped by, and by their number of rows.
                 "order" if groups => add_order(parameter, table, &["count"]),

@@ -106,6 +106,11 @@ fn server_paths(paths: &mut Map<String, Value>, has_access_file: bool) {
     }
 }
 
+/// A parameter of an SQL statement.
+fn argument() -> Value {
+    json!({"type": ["null", "boolean", "integer", "number", "string", "array"]})
+}
+
 /// The session of a browser. Other programs authenticate each request.
 fn session() -> Value {
     let client = || response("The client that is signed in", json_of(reference("bobak.Client")));
@@ -277,8 +282,11 @@ fn common_schemas() -> Map<String, Value> {
             "properties": {
                 "sql": text(),
                 "parameters": {
-                    "type": "array",
-                    "items": {"type": ["null", "boolean", "integer", "number", "string"]},
+                    "description": "Values for each ? in order, or for each :name. An array is the values of IN (?)",
+                    "oneOf": [
+                        {"type": "array", "items": argument()},
+                        {"type": "object", "additionalProperties": argument()},
+                    ],
                 },
                 "read_only": {"type": "boolean", "description": "Whether to reject writes"},
                 "explain": {"type": "boolean", "description": "Whether to return the plan, and not to run it"},

@@ -287,7 +287,10 @@ fn delete(name: &str) -> Value {
 fn export(name: &str) -> Value {
     let mut parameters = selection();
     parameters.push(query::columns("columns", COLUMNS));
-    parameters.push(query::text("after", "Only rows after this key"));
+    parameters.push(query::text(
+        "after",
+        "Only rows after this one: `next` of the page before, or a key",
+    ));
     let format = "The format, in place of the Accept header";
     parameters.push(query::choice("format", format, &format_names()));
     parameters.push(query::text("null", "The text for NULL in CSV"));

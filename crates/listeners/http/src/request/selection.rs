@@ -3,12 +3,16 @@
 use crate::database::relations::TableStep;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
+use crate::json::cell::parse_cell;
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::key::parse_key;
 use crate::request::parameters::QueryParameters;
 use bobak_core::nearest::{Distance, Metric};
-use bobak_core::{Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, Value};
+use bobak_core::{
+    Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, TableSchema, Value,
+};
+use serde_json::value::RawValue;
 use std::cell::Cell;
 
 /// Which rows, in which order, and how many.
@@ -22,8 +26,8 @@ pub(crate) struct RowSelection {
     pub order: Vec<Order>,
     pub limit: Option<u64>,
     pub offset: u64,
-    /// Only rows with a greater key.
-    pub after: Option<Vec<Value<'static>>>,
+    /// Only rows behind this one: its key, or in another order the values that [`RowSelection::place`] has written.
+    pub after: Option<String>,
 }
 
 impl RowSelection {
@@ -37,7 +41,7 @@ impl RowSelection {
         table: &CachedTable,
         tables: Option<&VisibleTables>,
     ) -> Result<Self, Problem> {
-        let after = parameters.take("after").map(|key| parse_key(table, &key)).transpose()?;
+        let after = parameters.take("after");
         let search = parameters.take("search");
         let nearest = take_nearest(parameters, table)?;
         let own = Self::take_related(parameters, "", table, tables)?;
@@ -72,18 +76,38 @@ impl RowSelection {
     /// The query for these columns of the selected rows.
     ///
     /// # Errors
-    /// As [`Query::to_select`]; 400 for `after` with another order than by key.
+    /// As [`Query::to_select`]; 400 for an invalid `after`, and one with a search or nearest rows.
     pub fn select(&self, table: &CachedTable, columns: Vec<Expr>) -> Result<Select, Problem> {
         let select = self.query().to_select(&table.schema, columns)?;
         match &self.after {
             None => Ok(select),
-            Some(key) if self.is_by_key() => Ok(select.after(key)?),
-            Some(_) => {
-                let message = "'after' requires the order by key: use 'offset' with another order, \
-                               with a search, or with 'nearest'";
+            Some(key) if self.is_by_key() => Ok(select.after(&parse_key(table, key)?)?),
+            Some(_) if !self.has_places() => {
+                let message = "use 'offset' with a search or 'nearest': their rows have no 'after'";
                 Err(Problem::bad_request(message))
             }
+            Some(place) => {
+                let values = parse_place(&table.schema, &select.order, place)?;
+                Ok(select.after_row(&values)?)
+            }
         }
+    }
+
+    /// Whether a row's place in the order locates the next page.
+    pub const fn has_places(&self) -> bool {
+        self.search.is_none() && self.nearest.is_none()
+    }
+
+    /// The columns whose values locate the next page; none if the key does, or nothing.
+    ///
+    /// # Errors
+    /// As [`Query::to_select`].
+    pub fn place(&self, table: &CachedTable) -> Result<Vec<usize>, Problem> {
+        if self.is_by_key() || !self.has_places() {
+            return Ok(Vec::new());
+        }
+        let select = self.query().to_select(&table.schema, Vec::new())?;
+        Ok(select.order.iter().map(|step| step.column).collect())
     }
 
     /// All rows that match the search and the filter.
@@ -109,6 +133,28 @@ impl RowSelection {
         }
         query.offset(self.offset)
     }
+}
+
+/// The values of a row in the columns of an order, from a JSON array.
+///
+/// # Errors
+/// 400 for another text, for example of a list in another order.
+fn parse_place(
+    table: &TableSchema,
+    order: &[Order],
+    text: &str,
+) -> Result<Vec<Value<'static>>, Problem> {
+    let other = || Problem::bad_request("'after' is 'next' of the page before, in the same order");
+    let values: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| other())?;
+    if values.len() != order.len() {
+        return Err(other());
+    }
+    let value = |(step, json): (&Order, &RawValue)| {
+        let column = table.columns().get(step.column).ok_or_else(other)?;
+        let value = parse_cell(column, json.get()).map_err(|_| other())?.into_owned();
+        if value.is_null() { Ok(value) } else { column.accept(value).map_err(|_| other()) }
+    };
+    order.iter().zip(values).map(value).collect()
 }
 
 /// Takes `nearest`, the column of vectors, `to`, the vector, and `metric`.

@@ -122,14 +122,16 @@ impl ListRequest {
             related_rows::begin_snapshot(&*session)?;
         }
         let mut loader = RelatedLoader::new(engine, &*session, self.max_related, self.max_length);
-        // The key follows the requested columns, to locate the next page.
-        let with_key: Vec<usize> = self.columns.iter().chain(table.schema.key()).copied().collect();
+        // The key, or the columns of the order, follow the requested columns, to locate the next page.
+        let place = self.selection.place(table)?;
+        let located = if place.is_empty() { table.schema.key() } else { &place };
+        let with_key: Vec<usize> = self.columns.iter().chain(located).copied().collect();
         let columns = with_links(&with_key, &self.expansions);
         let exprs = columns.iter().copied().map(Expr::Column);
         let exprs = exprs.chain(self.snippets.iter().flat_map(SnippetWriter::columns));
         let exprs = exprs.chain(self.selection.nearest.iter().map(|_| Expr::Distance)).collect();
         let select = loader.resolve(self.selection.select(table, exprs)?)?;
-        let mut page = PageWriter::new(self, columns.len());
+        let mut page = PageWriter::new(self, &place, columns.len());
         page.body.push_str("{\"rows\":[");
         if self.expansions.is_empty() {
             session.query(&Source::Select(&select), &mut |row| Ok(page.write_plain(row)))?;
@@ -168,6 +170,8 @@ impl ListRequest {
 /// The rows of a page as they are written.
 struct PageWriter<'a> {
     list: &'a ListRequest,
+    /// The columns whose values locate the next page; if there are none, the key does.
+    place: &'a [usize],
     body: String,
     rows: u64,
     more: bool,
@@ -179,10 +183,10 @@ struct PageWriter<'a> {
 }
 
 impl<'a> PageWriter<'a> {
-    fn new(list: &'a ListRequest, found_at: usize) -> Self {
+    fn new(list: &'a ListRequest, place: &'a [usize], found_at: usize) -> Self {
         let body = String::with_capacity(4_096);
         let (next, found) = (None, Vec::new());
-        Self { list, body, rows: 0, more: false, next, found, found_at }
+        Self { list, place, body, rows: 0, more: false, next, found, found_at }
     }
 
     fn write_found(&mut self, row: &dyn Row) {
@@ -208,10 +212,26 @@ impl<'a> PageWriter<'a> {
         self.write_found(row);
         self.rows += 1;
         let is_full = self.rows == list.limit || self.body.len() >= list.max_length;
-        if is_full && list.selection.is_by_key() {
-            self.next = encode_key_after(&list.table, row, list.columns.len());
+        if is_full {
+            self.next = self.place_of(row);
         }
         true
+    }
+
+    /// What `after` has for the page behind a row, whose values follow the requested columns.
+    fn place_of(&self, row: &dyn Row) -> Option<String> {
+        let (table, first) = (&self.list.table, self.list.columns.len());
+        if self.list.selection.is_by_key() {
+            return encode_key_after(table, row, first);
+        }
+        let mut place = String::from("[");
+        for (number, &column) in self.place.iter().enumerate() {
+            place.push_str(if number > 0 { "," } else { "" });
+            let ty = table.schema.columns().get(column).map_or(Type::Any, |column| column.ty);
+            write_cell(&mut place, ty, NumberFormat::Exact, row.get(first + number));
+        }
+        place.push(']');
+        Some(place).filter(|_| !self.place.is_empty())
     }
 
     /// The whole page.
@@ -255,9 +275,7 @@ impl<'a> PageWriter<'a> {
                 return Ok(());
             }
             self.rows += 1;
-            if list.selection.is_by_key() {
-                self.next = encode_key_after(&list.table, &rows.row(number), list.columns.len());
-            }
+            self.next = self.place_of(&rows.row(number));
         }
         Ok(())
     }

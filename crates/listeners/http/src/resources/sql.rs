@@ -1,9 +1,9 @@
 //! Executes an SQL statement, if the settings permit it.
 
 use crate::json::NumberFormat;
-use crate::json::cell::parse_value;
 use crate::json::error::invalid_json;
 use crate::json::plan::plan_json;
+use crate::json::sql_arguments::parse_arguments;
 use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
@@ -19,7 +19,7 @@ use crate::workers::blocking;
 use bobak_core::plan::{ExplainedQuery, QueryPlan};
 use bobak_core::{
     Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowBuffer, Session, Source,
-    TransactionControl, Type,
+    SqlArguments, TransactionControl,
 };
 use bobak_permissions::read_only_policy;
 use bobak_sql::{only_reads, returns_rows};
@@ -37,7 +37,7 @@ use std::sync::Arc;
 struct SqlStatement {
     sql: String,
     #[serde(default)]
-    parameters: Vec<Box<RawValue>>,
+    parameters: Option<Box<RawValue>>,
     /// Whether to reject the statement if it writes, whatever the client may do.
     #[serde(default)]
     read_only: bool,
@@ -87,11 +87,10 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     if statement.read_only {
         access = SqlAccess::Read;
     }
-    let text = statement.sql;
-    let values = statement.parameters.iter().map(|json| parse_value(Type::Any, json.get()));
-    let parameters = values
-        .map(|value| Ok(value?.into_owned().into()))
-        .collect::<Result<Vec<Parameter<'static>>>>()?;
+    let arguments = statement.parameters.map(|json| parse_arguments(&json)).transpose()?;
+    let arguments = arguments.unwrap_or(SqlArguments::Positional(Vec::new()));
+    let (text, parameters) = arguments.bind(&statement.sql)?;
+    let text = text.into_owned();
     let explain = statement.explain;
     if let Some(format) = stream
         && returns_rows(&text)

@@ -85,6 +85,30 @@ fn sql_has_amounts_and_dates() {
 }
 
 #[test]
+fn sql_parameters_have_names_and_lists() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let server = TestServer::with(settings, sqlite());
+    let ask = |sql: &str, parameters: &str| {
+        server.send("POST", "/sql", &format!(r#"{{"sql":"{sql}","parameters":{parameters}}}"#))
+    };
+    let rows = |sql: &str, parameters: &str| ask(sql, parameters).ok(200).json()["rows"].clone();
+    let numbers = "SELECT value FROM (SELECT 1 AS value UNION SELECT 2 UNION SELECT 3) WHERE value";
+    let by_name = format!("{numbers} IN (:list) OR value = :one ORDER BY 1");
+    assert_eq!(rows(&by_name, r#"{"one": 3, "list": [1, 5]}"#), json!([[1], [3]]));
+    assert_eq!(rows(&format!("{numbers} NOT IN (?) AND value < ?"), "[[], 3]"), json!([[1], [2]]));
+    for (parameters, status, message) in [
+        (r#"{"one": 3}"#, 400, "the parameter :list of the text has no value"),
+        (r#"{"one": [3], "list": 4}"#, 400, "a list of values stands alone in the parentheses"),
+        ("7", 422, "'parameters' is an array of values, or an object of values by name"),
+        (r#"{"one": {}, "list": []}"#, 422, "an object"),
+    ] {
+        let answer = ask(&by_name, parameters).ok(status).json().to_string();
+        assert!(answer.contains(message), "{answer}");
+    }
+}
+
+#[test]
 fn sql_parameters_are_exact() {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Read;
@@ -105,7 +129,7 @@ fn sql_parameters_are_exact() {
     for number in ["1e-400", "9007199254740993.0", "18446744073709551615", "1e400"] {
         ask(number).is(422, "OutOfRange");
     }
-    ask("[1]").is(422, "Mismatch");
+    ask("[1]").is(400, "Misuse");
     ask("{\"a\":1}").is(422, "Mismatch");
 }
 
