@@ -55,7 +55,7 @@ impl<V: IntoStored, const N: usize> Parameters for [V; N] {
     }
 }
 
-/// What stands for one parameter of SQL text: a field, a `&str`, or a [list](SqlList).
+/// The value of one parameter of SQL text: a field, a `&str`, or a [list](SqlList).
 pub trait IntoArgument {
     /// The value or the list.
     ///
@@ -70,7 +70,7 @@ impl<V: IntoStored> IntoArgument for V {
     }
 }
 
-/// A list of values for SQL text, where it has `IN (?)`: as many parameters as the list has values.
+/// A list of values for `IN (?)` in SQL text: as many parameters as the list has values.
 ///
 /// The list may be empty: `IN` is false then, and `NOT IN` true. (SQL Server and Oracle reject that statement, since they have
 /// no `IS TRUE`.)

@@ -5,7 +5,7 @@ use crate::{Error, ErrorKind, Parameter, Result};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands in the place of one parameter in SQL text.
+/// The value, or the values, of one parameter of SQL text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SqlArgument<'a> {
     /// One value.

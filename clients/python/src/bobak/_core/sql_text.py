@@ -20,7 +20,7 @@ _TOKEN = re.compile(
       | (?P<parameter>:[^\W\d]\w*|\?)""",
     re.DOTALL | re.VERBOSE,
 )
-#: What stands around the only parameter of ``IN (…)``.
+#: The text before and after the only parameter of ``IN (…)``.
 _BEFORE_LIST = re.compile(r"(?i)(\bnot\s+)?\bin\s*\(\s*\Z")
 _AFTER_LIST = re.compile(r"\s*\)")
 

@@ -103,8 +103,8 @@ fn sql_parameters_have_names_and_lists() {
         ("7", 422, "'parameters' is an array of values, or an object of values by name"),
         (r#"{"one": {}, "list": []}"#, 422, "an object"),
     ] {
-        let answer = ask(&by_name, parameters).ok(status).json().to_string();
-        assert!(answer.contains(message), "{answer}");
+        let reply = ask(&by_name, parameters).ok(status).json().to_string();
+        assert!(reply.contains(message), "{reply}");
     }
 }
 
