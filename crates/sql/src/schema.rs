@@ -66,7 +66,8 @@ pub fn create_table_after(
         push_foreign_key(&mut writer, table, key, parents);
     }
     writer.raw(")");
-    if dialect == Dialect::Sqlite && is_key_only(table) {
+    // Links and sets are stored once, in the tree of the key. With further columns that tree would have long rows.
+    if dialect == Dialect::Sqlite && table.is_key_only() && table.search().is_none() {
         writer.raw(" WITHOUT ROWID");
     }
     let mut statements = vec![writer.into_result()?];
@@ -84,17 +85,6 @@ pub fn create_table_after(
     }
     statements.extend(create_search(dialect, table)?);
     Ok(statements)
-}
-
-/// Whether SQLite stores the rows of a table once, in the tree of its key, and not again by their rowids.
-///
-/// These are tables of links and sets: all columns are in the key. If there are others, that tree would have whole rows, where long rows and
-/// unordered keys split pages often.
-fn is_key_only(table: &TableSchema) -> bool {
-    let is_in_key = |place: usize| table.key().contains(&place);
-    !table.has_integer_key()
-        && table.search().is_none()
-        && (0..table.columns().len()).all(is_in_key)
 }
 
 /// A statement of MariaDB that makes a FULLTEXT index, so that it has all words: by default some are left out.

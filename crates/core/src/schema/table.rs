@@ -153,6 +153,12 @@ impl TableSchema {
         matches!(self.key[..], [column] if self.columns.get(column).is_some_and(|c| c.ty == Type::I64))
     }
 
+    /// Whether all columns are in the key, as in a table of links, and SQLite's rowid is not the key.
+    #[must_use]
+    pub fn is_key_only(&self) -> bool {
+        !self.has_integer_key() && self.key.len() == self.columns.len()
+    }
+
     /// The column with the time of the insert, if any.
     #[must_use]
     pub const fn created_at(&self) -> Option<usize> {

@@ -28,6 +28,7 @@ mod migrations; // changes of the schema
 mod nearest; // vectors, and the rows nearest to one
 mod openapi; // the OpenAPI document is valid and true
 mod openapi_client; // a client that knows only the document
+mod pages; // of lists in any order
 mod permissions; // what restricted clients see
 mod queries; // queries and updates by expressions
 mod quotas; // no client takes all workers, memory or connections
