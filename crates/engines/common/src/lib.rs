@@ -18,7 +18,7 @@
 //! * [`ServerSession`] is a session that runs the [`ServerOperations`] of an engine on a pool's connections;
 //!   [`ServerTransaction`] is its transaction, also for engines with sessions of their own.
 //! * [`Savepoints`] are those of a transaction; [`ServerPhase`] says what a connection that breaks leaves.
-//! * [`ServerUrl`] has the parts of a URL; [`ServerAddress`], those of one server's.
+//! * [`ServerUrl`] has the parts of a URL; a [`ServerAddress`] is where a database is, and who logs in.
 //! * With the feature `tls`, `tls` has the settings of clients for what they check of a server's certificate.
 //!
 //! For engines of servers with SQL texts of their own:
@@ -29,7 +29,8 @@
 //! * [`StatementValue`] is a value of a statement, [`ServerWrite`] a write of one row; [`ServerBatch`] sends many, and finds the
 //!   wrong ones.
 //! * [`ServerRow`] is a row of a result.
-//! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
+//! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`]; a [`SchemaDialect`] writes columns and indexes.
+//! * [`PreparedStatementCache`] keeps prepared statements; [`violated_check`] and others find what a server's error is about.
 //! * [`NarrowAmounts`] are the money columns that a server would round.
 //! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.
 //! * [`SchemaPlanner`] plans changes of the schema; [`reject_searches`], [`reject_vectors`], [`reject_other_changes`] and

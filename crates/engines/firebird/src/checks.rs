@@ -3,50 +3,21 @@
 //! A text is compared by its bytes, as in `columns`. Amounts and dates are computed with as such, times as the integers that
 //! they are kept as. A truth is 0, 1 or NULL wherever a number can be.
 
-use crate::columns::{is_octets, text_bytes, value_literal};
-use crate::names::{Names, check_name, literal};
+use crate::columns::{is_octets, octets, text_bytes};
+use crate::names::Names;
+use crate::values::SERVER;
 use bobak_core::check::{Arithmetic, ExpressionType};
-use bobak_core::{Collation, ColumnSchema, Result, TableSchema, Type, Value};
-use bobak_engine_common::{CheckDialect, StatementDialect, check_condition};
+use bobak_core::{Collation, Currency, Result, TableSchema, Type, Value, ValueRef};
+use bobak_engine_common::{CheckDialect, StatementDialect, calendar};
 
 /// The bytes of the texts that checks compare.
 const BYTES: usize = 8_000;
 
-/// The constraint of a column's check; `None` if it has none.
-///
-/// # Errors
-/// As [`CheckExpression::parse`].
-pub(crate) fn constraint(
-    names: Names,
-    table: &TableSchema,
-    column: &ColumnSchema,
-) -> Result<Option<String>> {
-    let condition = condition(names, table, column)?;
-    let name = check_name(table, &column.name);
-    Ok(condition.map(|condition| format!("CONSTRAINT {name} CHECK ({condition})")))
-}
-
-/// The condition of a column's check; `None` if it has none.
-///
-/// # Errors
-/// As [`constraint`].
-pub(crate) fn condition(
-    names: Names,
-    table: &TableSchema,
-    column: &ColumnSchema,
-) -> Result<Option<String>> {
-    check_condition(&FirebirdChecks { names }, table, column)
-}
-
-struct FirebirdChecks {
-    names: Names,
-}
-
-impl CheckDialect for FirebirdChecks {
+impl CheckDialect for Names {
     const ENGINE: &'static str = "firebird";
 
-    fn column(&self, table: &TableSchema, place: usize) -> Result<String> {
-        let name = self.names.column(table, place);
+    fn checked_column(&self, table: &TableSchema, place: usize) -> Result<String> {
+        let name = self.column(table, place);
         Ok(match table.columns().get(place).map(|column| column.ty) {
             Some(Type::Bool) => format!("(CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END)"),
             _ if is_octets(table, place) => {
@@ -57,26 +28,37 @@ impl CheckDialect for FirebirdChecks {
         })
     }
 
-    fn literal(&self, value: &Value<'_>, ty: Option<Type>) -> Result<String> {
-        if *value == Value::Null {
-            return Ok("CAST(NULL AS INTEGER)".to_owned());
-        }
-        let text = value_literal(&ColumnSchema::new("", ty.unwrap_or(Type::Any)), value.as_ref())?;
-        Ok(match ty {
-            Some(Type::Bool) => if text == "TRUE" { "1" } else { "0" }.to_owned(),
-            _ => text,
+    fn value_literal(&self, ty: Type, value: ValueRef<'_>) -> Result<String> {
+        Ok(match (value, ty) {
+            (ValueRef::Null, _) => "NULL".to_owned(),
+            (ValueRef::Int(truth), Type::Bool) => {
+                if truth != 0 { "TRUE" } else { "FALSE" }.to_owned()
+            }
+            (ValueRef::Int(scaled), Type::Currency) => Currency::from_scaled(scaled).to_string(),
+            (ValueRef::Int(days), ty @ Type::Date) => {
+                format!("DATE '{}'", calendar::texts_of(ty, days, SERVER)?.0)
+            }
+            (ValueRef::Int(integer), _) => integer.to_string(),
+            (ValueRef::Float(float), _) => format!("{float:e}"),
+            (ValueRef::Text(text), _) => self.text_literal(text),
+            (ValueRef::Bytes(bytes), _) => {
+                let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!("x'{}'", digits.concat())
+            }
         })
     }
 
-    fn compared(&self, text: String, collation: Collation) -> String {
-        let folded = match collation {
-            Collation::Binary => text,
-            Collation::NoCase => {
-                format!("LOWER(CAST({text} AS VARCHAR({BYTES}) CHARACTER SET NONE))")
-            }
-            Collation::UnicodeNoCase => format!("LOWER(REPLACE({text}, 'İ', 'i\u{307}'))"),
-        };
-        format!("CAST({folded} AS VARCHAR({BYTES}) CHARACTER SET OCTETS)")
+    /// Truth values are 0 and 1 in a check.
+    fn checked_literal(&self, value: &Value<'_>, ty: Option<Type>) -> Result<String> {
+        match (value, ty) {
+            (Value::Null, _) => Ok("CAST(NULL AS INTEGER)".to_owned()),
+            (Value::Int(truth), Some(Type::Bool)) => Ok(i32::from(*truth != 0).to_string()),
+            (value, ty) => self.value_literal(ty.unwrap_or(Type::Any), value.as_ref()),
+        }
+    }
+
+    fn checked_text(&self, text: String, collation: Collation) -> String {
+        octets(&text, collation, BYTES)
     }
 
     fn is_same(&self, _: [&str; 2], [left, right]: [&str; 2]) -> String {
@@ -84,7 +66,7 @@ impl CheckDialect for FirebirdChecks {
     }
 
     fn like(&self, text: &str, pattern: &str) -> String {
-        format!("({} LIKE {})", letters(text, false), letters(pattern, false))
+        format!("({} LIKE {})", self.letters(text, false), self.letters(pattern, false))
     }
 
     fn concat(&self, left: &str, right: &str) -> String {
@@ -106,22 +88,21 @@ impl CheckDialect for FirebirdChecks {
     }
 
     fn letters(&self, text: &str, upper: bool) -> String {
-        letters(text, upper)
+        ('a'..='z').fold(text.to_owned(), |text, small| {
+            let (from, to) = match upper {
+                true => (small, small.to_ascii_uppercase()),
+                false => (small.to_ascii_uppercase(), small),
+            };
+            format!(
+                "REPLACE({text}, {}, {})",
+                self.text_literal(&from.to_string()),
+                self.text_literal(&to.to_string())
+            )
+        })
     }
 
     fn length(&self, value: &str, is_bytes: bool) -> Result<String> {
         let function = if is_bytes { "OCTET_LENGTH" } else { "CHAR_LENGTH" };
         Ok(format!("{function}({value})"))
     }
-}
-
-/// A text with its letters of ASCII in one case, and no others.
-fn letters(text: &str, upper: bool) -> String {
-    ('a'..='z').fold(text.to_owned(), |text, small| {
-        let (from, to) = match upper {
-            true => (small, small.to_ascii_uppercase()),
-            false => (small.to_ascii_uppercase(), small),
-        };
-        format!("REPLACE({text}, {}, {})", literal(&from.to_string()), literal(&to.to_string()))
-    })
 }

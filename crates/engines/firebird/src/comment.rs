@@ -1,8 +1,8 @@
 //! The comment on a table: what the table is to Bobak, and whether a change of it has not ended.
 
-use crate::names::{Names, literal, quoted};
+use crate::names::{Names, quoted};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
-use bobak_engine_common::{StatementDialect, table_from_json, table_to_json};
+use bobak_engine_common::{StatementDialect, table_from_json, table_to_json, text_literal};
 
 /// How a comment begins that describes one of Bobak's tables.
 const WHOLE: &str = "bobak: ";
@@ -104,5 +104,5 @@ fn description(table: &TableSchema) -> Result<String> {
 }
 
 fn text(name: &str, comment: &str) -> String {
-    format!("COMMENT ON TABLE {} IS {}", quoted(name), literal(comment))
+    format!("COMMENT ON TABLE {} IS {}", quoted(name), text_literal(comment))
 }

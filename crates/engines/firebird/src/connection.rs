@@ -20,7 +20,8 @@ use bobak_core::{
     ValueRef,
 };
 use bobak_engine_common::{
-    ServerPhase, ServerRow, StatementConnection, StatementValue, in_constraint,
+    PreparedStatementCache, ServerPhase, ServerRow, StatementConnection, StatementValue,
+    in_constraint,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,8 +37,7 @@ pub(crate) const RETRY: (Duration, Duration) =
 #[derive(Debug)]
 pub(crate) struct Connection {
     channel: FirebirdChannel,
-    statements: HashMap<Box<str>, (Arc<FirebirdStatement>, u64)>,
-    clock: u64,
+    statements: PreparedStatementCache<Arc<FirebirdStatement>>,
     transaction: Option<i32>,
     pub names: Names,
     /// What it is doing.
@@ -59,7 +59,7 @@ impl Connection {
     /// # Errors
     /// Those of the network and the server.
     pub(crate) fn open(settings: &Settings) -> Result<Self> {
-        let failed = |error| error::connecting(error, &settings.place());
+        let failed = |error| error::connecting(error, &settings.address.to_string());
         let mut channel = match FirebirdChannel::open(&settings.login_to(false)) {
             Err(WireError::Server(_)) if settings.create => {
                 FirebirdChannel::open(&settings.login_to(true))
@@ -70,8 +70,7 @@ impl Connection {
         channel.set_call_timeout(settings.statement_timeout).map_err(failed)?;
         let mut connection = Self {
             channel,
-            statements: HashMap::new(),
-            clock: 0,
+            statements: PreparedStatementCache::new(MAX_STATEMENTS),
             transaction: None,
             names: Names { is_short: true },
             phase: ServerPhase::Read,
@@ -231,24 +230,15 @@ impl Connection {
         table: Option<&TableSchema>,
         sql: &str,
     ) -> Result<Arc<FirebirdStatement>> {
-        self.clock += 1;
-        let clock = self.clock;
-        if let Some((prepared, used)) = self.statements.get_mut(sql) {
-            *used = clock;
+        if let Some(prepared) = self.statements.get(sql) {
             return Ok(Arc::clone(prepared));
         }
         let transaction = self.current()?;
         let made = self.patiently(table, |channel| channel.prepare(transaction, sql))?;
-        if self.statements.len() >= MAX_STATEMENTS {
-            let oldest = self.statements.iter().min_by_key(|(_, (_, used))| *used);
-            if let Some(text) = oldest.map(|(text, _)| text.clone())
-                && let Some((old, _)) = self.statements.remove(&text)
-            {
-                self.channel.free(old.handle);
-            }
-        }
         let made = Arc::new(made);
-        self.statements.insert(sql.into(), (Arc::clone(&made), clock));
+        if let Some(old) = self.statements.insert(sql, Arc::clone(&made)) {
+            self.channel.free(old.handle);
+        }
         Ok(made)
     }
 

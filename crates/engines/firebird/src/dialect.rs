@@ -1,7 +1,7 @@
 //! How Firebird writes statements for rows, and what it compares as Bobak does.
 
-use crate::columns::{counted, equal, is_octets, text_bytes};
-use crate::names::{Names, index_name, key_name, quoted, substitute, swap_case};
+use crate::columns::{TEXT_BYTES, counted, equal, is_octets, octets, text_bytes};
+use crate::names::{Names, quoted, substitute, swap_case};
 use crate::values::{check_text, is_text};
 use bobak_core::{Collation, Comparison, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{
@@ -19,12 +19,12 @@ impl StatementDialect for Names {
         swap_case(name).into_owned()
     }
 
-    fn key_name(&self, table: &TableSchema) -> String {
-        key_name(table)
+    fn own_stored(&self, name: String) -> String {
+        name.to_ascii_uppercase()
     }
 
-    fn index_name(&self, table: &TableSchema, name: &str) -> String {
-        index_name(table, name)
+    fn own(&self, name: String) -> String {
+        self.own_stored(name)
     }
 
     fn quoted(&self, name: &str) -> String {
@@ -40,8 +40,25 @@ impl StatementDialect for Names {
         [String::new(), format!(" RETURNING {key}")]
     }
 
-    fn all_equal(&self, table: &TableSchema, places: &[usize], _: usize) -> String {
-        equal(*self, table, places)
+    /// By its bytes, with the letters that its collation ignores in small.
+    fn folded(&self, table: &TableSchema, place: usize) -> Option<String> {
+        let column = table.columns().get(place)?;
+        let (name, bytes) =
+            (self.column(table, place), text_bytes(table, place).unwrap_or(TEXT_BYTES));
+        if column.ty == Type::Bytes {
+            // Zeros at the end count.
+            let length = format!("CAST(OCTET_LENGTH({name}) AS VARCHAR(10) CHARACTER SET OCTETS)");
+            return Some(format!(
+                "{length} || x'3a' || {}",
+                octets(&name, Collation::Binary, bytes)
+            ));
+        }
+        let is_folded = is_text(column) && column.collation != Collation::Binary;
+        is_folded.then(|| octets(&name, column.collation, bytes))
+    }
+
+    fn equal(&self, table: &TableSchema, place: usize, _: &str) -> String {
+        equal(*self, table, place)
     }
 
     fn comparability(

@@ -1,11 +1,12 @@
 //! The server's errors as Bobak's, by its own numbers and by SQLSTATE.
 
-use crate::names::{check_name, swap_case};
+use crate::names::swap_case;
 use crate::wire::{Status, WireError};
-use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::{ServerPhase, index_columns};
-use std::io;
+use bobak_engine_common::{
+    DUPLICATE, REFERENCE, REQUIRED, ServerPhase, about_table, connecting_kind, index_columns,
+    violated_check,
+};
 
 const LOCK_CONFLICT: i32 = 335_544_345;
 const DEADLOCK: i32 = 335_544_336;
@@ -29,10 +30,10 @@ const KINDS: &[(i32, ErrorKind, &str)] = &[
     (LOCK_CONFLICT, ErrorKind::Busy, "another transaction has locked this"),
     (335_544_510, ErrorKind::Busy, "another transaction has locked this"),
     (IN_USE, ErrorKind::Busy, "the table is in use"),
-    (UNIQUE_KEY, ErrorKind::Duplicate, "a row with this value already exists"),
-    (NO_DUPLICATES, ErrorKind::Duplicate, "a row with this value already exists"),
-    (FOREIGN_KEY, ErrorKind::Constraint, "a foreign key rejects this"),
-    (NOT_VALID, ErrorKind::Constraint, "a required value is NULL"),
+    (UNIQUE_KEY, ErrorKind::Duplicate, DUPLICATE),
+    (NO_DUPLICATES, ErrorKind::Duplicate, DUPLICATE),
+    (FOREIGN_KEY, ErrorKind::Constraint, REFERENCE),
+    (NOT_VALID, ErrorKind::Constraint, REQUIRED),
     (CHECK, ErrorKind::Constraint, "a check rejects the row"),
     (
         UPDATE_CONFLICT,
@@ -123,15 +124,11 @@ pub(crate) fn translate(
         WireError::Io(_) => None,
     };
     if let (Some(table), WireError::Server(status)) = (table, &error)
-        && let Some(rejected) = violated_check(table, status)
+        && let Some(rejected) = broken_check(table, status)
     {
         return rejected.with_source(error);
     }
-    let is_of_connection = matches!(translated.kind(), ErrorKind::Unreachable | ErrorKind::Denied);
-    let mut located = match table.filter(|_| !is_of_connection) {
-        Some(table) => translated.in_table(table.name().to_owned()),
-        None => translated,
-    };
+    let mut located = about_table(translated, table);
     if let Some(name) = name {
         located = located.in_column(swap_case(&name).into_owned());
     }
@@ -144,11 +141,9 @@ pub(crate) fn translate(
 }
 
 /// The error of a row that one of the table's checks rejects.
-fn violated_check(table: &TableSchema, status: &Status) -> Option<Error> {
+fn broken_check(table: &TableSchema, status: &Status) -> Option<Error> {
     let name = status.find(CHECK)?.arguments.first()?;
-    let column = table.columns().iter().find(|column| check_name(table, &column.name) == *name)?;
-    let check = CheckExpression::parse(column.check.as_deref()?, table).ok()?;
-    Some(Error::check_violation(table, &check))
+    violated_check(table, |own| own.eq_ignore_ascii_case(name))
 }
 
 /// The columns of an index of a table, by its name in the database.
@@ -189,14 +184,7 @@ pub(crate) fn connecting(error: WireError, place: &str) -> Error {
             let error = of_status(status, ServerPhase::Read);
             (error.kind(), error.message().to_owned())
         }
-        WireError::Io(io) => {
-            let kind = match io.kind() {
-                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ErrorKind::Timeout,
-                io::ErrorKind::InvalidData => ErrorKind::Config,
-                _ => ErrorKind::Unreachable,
-            };
-            (kind, io.to_string())
-        }
+        WireError::Io(io) => (connecting_kind(io), io.to_string()),
     };
     Error::new(kind, format!("could not connect to '{place}': {text}")).with_source(error)
 }

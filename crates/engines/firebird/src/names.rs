@@ -23,11 +23,6 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as a literal.
-pub(crate) fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
 /// A name for something that has none of its own.
 pub(crate) fn substitute(kind: char, parts: &[&str]) -> String {
     substitute_name(kind, parts).to_ascii_uppercase()
@@ -38,29 +33,9 @@ pub(crate) fn is_substitute(name: &str) -> bool {
     name.starts_with(SUBSTITUTE)
 }
 
-/// The name of an index, and of its constraint: those of all tables share one name space.
-pub(crate) fn index_name(table: &TableSchema, index: &str) -> String {
-    bobak_engine_common::index_name(table, index).to_ascii_uppercase()
-}
-
-/// The name of the key's index.
-pub(crate) fn key_name(table: &TableSchema) -> String {
-    bobak_engine_common::key_name(table).to_ascii_uppercase()
-}
-
-/// The name of a column's check.
-pub(crate) fn check_name(table: &TableSchema, column: &str) -> String {
-    bobak_engine_common::check_name(table, column).to_ascii_uppercase()
-}
-
 /// The name of the table that has the rows of another one while that is created again, in the catalog.
 pub(crate) fn moved_name(table: &TableSchema) -> String {
     substitute('m', &[table.name()])
-}
-
-/// The name of the foreign key of these columns.
-pub(crate) fn reference_name(table: &TableSchema, columns: &[usize], to: &str) -> String {
-    bobak_engine_common::reference_name(table, columns, to).to_ascii_uppercase()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::alter::complete_abandoned;
 use crate::connection::Connection;
 use crate::mode::Mode;
+use crate::values::SERVER;
 use crate::{batch, catalog, query, sql_text};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -32,6 +33,7 @@ impl TransactionConnection for Connection {
 
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "firebird";
+    const SERVER: &'static str = SERVER;
     const CATALOG: &[(&str, AddTableRow)] = &catalog::QUERIES;
     const HAS_VECTORS: bool = true;
 
@@ -95,7 +97,7 @@ impl ServerOperations for Connection {
     }
 
     fn check_changes(changes: &[SchemaChange]) -> Result<()> {
-        reject_other_changes(changes, "Firebird")
+        reject_other_changes(changes, SERVER)
     }
 
     fn no_alter_inside(&self) -> Option<&'static str> {

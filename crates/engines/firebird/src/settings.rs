@@ -2,7 +2,6 @@
 
 use crate::wire::Login;
 use bobak_core::settings::Configurable;
-use bobak_core::url::config;
 use bobak_core::{Result, settings};
 use bobak_engine_common::ServerAddress;
 use std::time::Duration;
@@ -28,35 +27,31 @@ settings! {
         /// survive the end of the server, but not a power cut.
         forced_writes: bool = true;
     } and {
-        host: String,
-        port: u16,
-        database: String,
-        user: String,
-        password: String,
+        address: ServerAddress,
     }
 }
 
 pub(crate) type Settings = FirebirdBuilder;
 
-/// The port of a server out of the box.
-const PORT: u16 = 3050;
+/// The port of a server out of the box, and its user.
+const DEFAULTS: (u16, &str) = (3050, "SYSDBA");
 const USAGE: &str = "write firebird://user:password@host:port/path-or-alias";
 
 impl FirebirdBuilder {
     pub(crate) fn new(host: String, database: String) -> Self {
-        let user = "SYSDBA".to_owned();
-        Self { host, port: PORT, database, user, password: String::new(), ..Self::default() }
+        let address = ServerAddress::new(host, database, DEFAULTS);
+        Self { address, ..Self::default() }
     }
 
     /// The server's port. Default: 3050.
     pub fn port(mut self, port: u16) -> Self {
-        self.port = port;
+        self.address.port = port;
         self
     }
 
     /// The user and the password. Default: `SYSDBA`, without a password.
     pub fn login(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        (self.user, self.password) = (user.into(), password.into());
+        (self.address.user, self.address.password) = (user.into(), password.into());
         self
     }
 
@@ -65,34 +60,25 @@ impl FirebirdBuilder {
     /// # Errors
     /// `Config`, without the password.
     pub fn from_url(url: &str) -> Result<Self> {
-        let rest = url.strip_prefix("firebird://").ok_or_else(|| config(USAGE))?;
-        let address = ServerAddress::parse(rest, PORT, USAGE)?;
-        let mut builder = Self::new(address.host, address.database).port(address.port);
-        if let Some((user, password)) = address.login {
-            builder = builder.login(user, password);
-        }
-        builder.set_query(address.settings)?;
+        let (address, settings) = ServerAddress::parse(url, ("firebird", USAGE), DEFAULTS)?;
+        let mut builder = Self { address, ..Self::default() };
+        builder.set_query(settings)?;
         Ok(builder)
     }
 
     /// How the client logs in.
     pub(crate) fn login_to(&self, creates: bool) -> Login<'_> {
         Login {
-            host: &self.host,
-            port: self.port,
-            database: &self.database,
-            user: &self.user,
-            password: &self.password,
+            host: &self.address.host,
+            port: self.address.port,
+            database: &self.address.database,
+            user: &self.address.user,
+            password: &self.address.password,
             role: Some(self.role.as_str()).filter(|role| !role.is_empty()),
             creates,
             forces_writes: self.forced_writes,
             timeout: self.connect_timeout,
         }
-    }
-
-    /// The place, for messages.
-    pub(crate) fn place(&self) -> String {
-        format!("{}:{}/{}", self.host, self.port, self.database)
     }
 }
 
@@ -104,12 +90,12 @@ mod tests {
     fn urls_name_the_database() {
         let builder =
             FirebirdBuilder::from_url("firebird://ada:p%40ss@db1:3051/shop?connections=3").unwrap();
-        assert_eq!((&*builder.user, &*builder.password), ("ada", "p@ss"));
-        assert_eq!((builder.place().as_str(), builder.connections), ("db1:3051/shop", 3));
+        assert_eq!((&*builder.address.user, &*builder.address.password), ("ada", "p@ss"));
+        assert_eq!((&*builder.address.to_string(), builder.connections), ("db1:3051/shop", 3));
         // A path of the server's begins with a second slash.
         let builder = FirebirdBuilder::from_url("firebird://[::1]//var/db/shop.fdb").unwrap();
         assert_eq!(
-            (&*builder.host, builder.port, &*builder.database),
+            (&*builder.address.host, builder.address.port, &*builder.address.database),
             ("::1", 3050, "/var/db/shop.fdb")
         );
         for wrong in [

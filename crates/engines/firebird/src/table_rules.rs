@@ -1,12 +1,16 @@
 //! The key, the indexes and the constraints of a table, each as the statement that adds it.
 
-use crate::checks::constraint;
-use crate::columns::{exact, folded, is_octets, sql_type};
-use crate::names::{Names, index_name, key_name, reference_name};
+use crate::columns::{exact, is_octets, sql_type};
+use crate::names::Names;
 use crate::values::is_text;
 use bobak_core::check::CheckExpression;
-use bobak_core::{ColumnSchema, Error, ErrorKind, ForeignKey, Result, TableSchema, Type};
-use bobak_engine_common::{StatementDialect, reference_actions, reference_pairs, reference_text};
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, ForeignKey, IndexSchema, Result, TableSchema, Type,
+};
+use bobak_engine_common::{
+    SchemaDialect, StatementDialect, check_name, column_error, index_name, key_name,
+    reference_actions, reference_name, reference_pairs, reference_text,
+};
 use bobak_sql::in_index_order;
 
 /// What a rule of a table is.
@@ -79,8 +83,15 @@ pub(crate) fn rules(
     tables: &[TableSchema],
 ) -> Result<Vec<TableRule>> {
     let mut rules = vec![key(names, table)?];
-    for place in 0..table.indexes().len() {
-        rules.extend(index(names, table, place, table)?);
+    for (place, index) in table.indexes().iter().enumerate() {
+        let text = index_text(names, table, index, table)?;
+        let (kind, columns) = (RuleKind::Index(place), index.columns.clone());
+        rules.push(TableRule {
+            kind,
+            name: names.own(index_name(table, &index.name)),
+            columns,
+            text,
+        });
     }
     for (place, column) in table.columns().iter().enumerate() {
         rules.extend(check(names, table, place, column)?);
@@ -95,12 +106,13 @@ fn alter(names: Names, table: &TableSchema) -> String {
 
 /// Whether the key is a constraint: each of its columns compares as it is kept.
 pub(crate) fn has_plain_key(names: Names, table: &TableSchema) -> bool {
-    table.key().iter().all(|place| folded(names, table, *place).is_none())
+    table.key().iter().all(|place| names.folded(table, *place).is_none())
 }
 
 /// The constraint of a plain key.
 pub(crate) fn key_constraint(names: Names, table: &TableSchema) -> String {
-    let (name, columns) = (key_name(table), names.columns(table, table.key().iter().copied()));
+    let (name, columns) =
+        (names.own(key_name(table)), names.columns(table, table.key().iter().copied()));
     format!("CONSTRAINT {name} PRIMARY KEY ({columns}) USING INDEX {name}")
 }
 
@@ -109,7 +121,7 @@ pub(crate) fn key_constraint(names: Names, table: &TableSchema) -> String {
 /// # Errors
 /// As [`rules`].
 pub(crate) fn key(names: Names, table: &TableSchema) -> Result<TableRule> {
-    let name = key_name(table);
+    let name = names.own(key_name(table));
     let text = match has_plain_key(names, table) {
         true => alter(names, table) + &key_constraint(names, table),
         false => computed_index(names, table, &name, table.key(), true)?,
@@ -123,8 +135,8 @@ fn check(
     place: usize,
     column: &ColumnSchema,
 ) -> Result<Option<TableRule>> {
-    let Some(check) = constraint(names, table, column)? else { return Ok(None) };
-    let name = crate::names::check_name(table, &column.name);
+    let Some(check) = names.checks(table, place)?.pop() else { return Ok(None) };
+    let name = names.own(check_name(table, &column.name));
     let text = alter(names, table) + &check;
     Ok(Some(TableRule { kind: RuleKind::Check(place), name, columns: Vec::new(), text }))
 }
@@ -138,47 +150,37 @@ pub(crate) fn check_error(table: &TableSchema, column: &ColumnSchema) -> Error {
     }
 }
 
-/// An index, by its position. `created` is the table as it was made, whose columns are kept as they were without the index.
+/// The statement that adds an index. `created` is the table as it was made, whose columns are kept as they were without the index.
 ///
 /// # Errors
 /// As [`rules`].
-pub(crate) fn index(
+pub(crate) fn index_text(
     names: Names,
     table: &TableSchema,
-    place: usize,
+    index: &IndexSchema,
     created: &TableSchema,
-) -> Result<Option<TableRule>> {
-    let Some(index) = table.indexes().get(place) else { return Ok(None) };
-    let name = index_name(table, &index.name);
+) -> Result<String> {
+    let name = names.own(index_name(table, &index.name));
     let is_plain = |place: &usize| {
         let Some(column) = table.columns().get(*place) else { return true };
         let at = created.column(&column.name).unwrap_or(*place);
         let is_blob = matches!(sql_type(created, at), Ok(ty) if ty.starts_with("BLOB"));
         // What only finds rows need not tell equal values from others.
         let is_loose = is_text(column) && !is_octets(created, at) || column.ty == Type::Bytes;
-        let is_folded = is_loose || folded(names, table, *place).is_some();
+        let is_folded = is_loose || names.folded(table, *place).is_some();
         !(is_blob || index.unique && is_folded)
     };
     // Firebird takes rows for equal that are NULL in the same columns of several, and equal in the others.
-    let is_nullable =
-        |place: &usize| table.columns().get(*place).is_some_and(|column| column.nullable);
-    let is_partly_null =
-        index.unique && index.columns.len() > 1 && index.columns.iter().any(is_nullable);
-    let text = if is_partly_null || !index.columns.iter().all(is_plain) {
-        computed_index(names, table, &name, &index.columns, index.unique)?
-    } else {
-        let columns = names.columns(table, index.columns.iter().copied());
-        match index.unique {
-            // A constraint, so that foreign keys can reference it.
-            true => format!(
-                "{}CONSTRAINT {name} UNIQUE ({columns}) USING INDEX {name}",
-                alter(names, table)
-            ),
-            false => format!("CREATE INDEX {name} ON {} ({columns})", names.quoted(table.name())),
+    let is_partly_null = index.unique
+        && index.columns.len() > 1
+        && !names.not_null(table, &index.columns).is_empty();
+    match is_partly_null || !index.columns.iter().all(is_plain) {
+        true => computed_index(names, table, &name, &index.columns, index.unique),
+        false if index.unique => {
+            Ok(names.unique_constraint(table, index) + " USING INDEX " + &name)
         }
-    };
-    let columns = index.columns.clone();
-    Ok(Some(TableRule { kind: RuleKind::Index(place), name, columns, text }))
+        false => Ok(names.plain_index(table, index)),
+    }
 }
 
 /// An expression of bytes after their length.
@@ -200,8 +202,7 @@ fn computed_index(
     };
     if let Some(&place) = columns.iter().find(is_float).filter(|_| unique) {
         let message = "floats along with texts or NULLs in a unique index, on Firebird";
-        let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned());
-        return Err(error.in_column(table.column_names(&[place])));
+        return Err(column_error(table, &[place], (ErrorKind::Unsupported, message)));
     }
     let parts: Vec<String> = columns.iter().map(|&place| exact(names, table, place)).collect();
     let whole = match &parts[..] {
@@ -219,7 +220,7 @@ pub(crate) fn reference(
     key: &ForeignKey,
     tables: &[TableSchema],
 ) -> TableRule {
-    let name = reference_name(table, &key.columns, &key.table);
+    let name = names.own(reference_name(table, &key.columns, &key.table));
     // Firebird wants the columns in the order of the index of those that they reference.
     let parent = tables.iter().find(|known| known.name().eq_ignore_ascii_case(&key.table));
     let pairs: Vec<(usize, &str)> = reference_pairs(key).collect();

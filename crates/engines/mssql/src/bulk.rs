@@ -1,13 +1,13 @@
 //! The bulk load: rows as the protocol has them, without a statement for each.
 
-use crate::columns::{COLLATE, sent_kind};
+use crate::columns::{sent_kind, type_text};
 use crate::connection::Connection;
-use crate::names::quoted;
+use crate::dialect::MssqlStatements;
 use crate::texts::has_identity;
 use crate::values::encode;
-use crate::wire::{BulkColumn, SentKind, TdsValue, push_bulk_end, push_bulk_head, push_bulk_row};
+use crate::wire::{BulkColumn, TdsValue, push_bulk_end, push_bulk_head, push_bulk_row};
 use bobak_core::{Result, TableSchema};
-use bobak_engine_common::{ServerWrite, TransactionConnection, in_column};
+use bobak_engine_common::{ServerWrite, StatementDialect, TransactionConnection, in_column};
 
 /// The columns of a table as a bulk load has them.
 ///
@@ -27,11 +27,10 @@ pub(crate) fn columns(table: &TableSchema) -> Result<Vec<BulkColumn>> {
 /// The statement that begins a bulk load. What it loads is checked as other rows are.
 pub(crate) fn statement(table: &TableSchema, columns: &[BulkColumn]) -> String {
     let columns = columns.iter().map(|column| {
-        let collate = if matches!(column.kind, SentKind::Text(_)) { COLLATE } else { "" };
-        format!("{} {}{collate}", quoted(&column.name), column.kind.name())
+        format!("{} {}", MssqlStatements.quoted(&column.name), type_text(column.kind))
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
-    let name = quoted(table.name());
+    let name = MssqlStatements.quoted(table.name());
     format!("INSERT BULK {name} ({columns}) WITH (CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEP_NULLS)")
 }
 
@@ -56,7 +55,7 @@ pub(crate) fn load(
         push_bulk_row(&mut message, &columns, &values);
     }
     push_bulk_end(&mut message);
-    let name = quoted(table.name());
+    let name = MssqlStatements.quoted(table.name());
     if !has_identity(table) {
         return connection.load(table, &statement(table, &columns), &message);
     }

@@ -2,11 +2,11 @@
 //!
 //! Bobak's own say what they are in extended properties, as JSON. Those of other programs are read from the catalog.
 
-use crate::names::literal;
+use crate::dialect::MssqlStatements;
 use bobak_core::{ColumnSchema, Row, TableSchema, Type};
 use bobak_engine_common::{
-    AddTableRow, ServerTable, catalog_integer, catalog_text as text, listed_reference,
-    table_to_json,
+    AddTableRow, CheckDialect, ServerTable, catalog_integer, catalog_text as text,
+    listed_reference, table_to_json,
 };
 
 /// How the names of the properties begin that describe one of Bobak's tables.
@@ -59,12 +59,12 @@ pub(crate) fn remarks(schema: &str, table: &TableSchema) -> Vec<String> {
 }
 
 fn remark(schema: &str, table: &TableSchema, number: usize, part: &str) -> String {
-    let (schema, name) = (literal(schema), literal(table.name()));
-    let property = literal(&format!("{PROPERTY}{number:02}"));
+    let [schema, name, part] =
+        [schema, table.name(), part].map(|text| MssqlStatements.text_literal(text));
+    let property = MssqlStatements.text_literal(&format!("{PROPERTY}{number:02}"));
     let arguments = format!(
-        "@name = {property}, @value = {}, @level0type = N'SCHEMA', @level0name = {schema}, \
-         @level1type = N'TABLE', @level1name = {name}",
-        literal(part)
+        "@name = {property}, @value = {part}, @level0type = N'SCHEMA', @level0name = {schema}, \
+         @level1type = N'TABLE', @level1name = {name}"
     );
     format!(
         "IF EXISTS (SELECT 1 FROM sys.extended_properties p JOIN sys.tables t ON t.object_id = p.major_id \

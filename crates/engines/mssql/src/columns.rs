@@ -4,15 +4,11 @@
 //! key, a unique index or a foreign key that ends with a space is therefore rejected, and lookups compare lengths, too. Case
 //! is folded by a computed column, which an index is of: the server's own case-insensitive collations have other rules.
 
-use crate::checks::MssqlChecks;
-use crate::names::{check_name, column as name_of, folded_name, literal, quoted};
-use crate::values::{SERVER, is_text};
+use crate::dialect::MssqlStatements;
+use crate::values::is_text;
 use crate::wire::SentKind;
-use bobak_core::{
-    Collation, ColumnSchema, Currency, Error, ErrorKind, Field, LengthLimit, Result, TableSchema,
-    Type, ValueRef,
-};
-use bobak_engine_common::{calendar, check_condition, in_column, is_exact};
+use bobak_core::{ColumnSchema, Error, ErrorKind, LengthLimit, Result, TableSchema, Type};
+use bobak_engine_common::{StatementDialect, column_name, in_column, is_exact, substitute_name};
 
 /// The order of units of UTF-16: nothing is folded.
 pub(crate) const COLLATE: &str = " COLLATE Latin1_General_100_BIN2";
@@ -90,73 +86,20 @@ fn unsupported(message: &str, table: &TableSchema, place: usize) -> Error {
     in_column(Error::new(ErrorKind::Unsupported, message), table, Some(place))
 }
 
-/// A value of a column as a literal.
-///
-/// # Errors
-/// `OutOfRange` for a value that the column does not have.
-pub(crate) fn value_literal(column: &ColumnSchema, value: ValueRef<'_>) -> Result<String> {
-    let cast = |text: String, kind: SentKind| format!("CAST('{text}' AS {})", kind.name());
-    Ok(match (value, column.ty) {
-        (ValueRef::Null, _) => "NULL".to_owned(),
-        (ValueRef::Int(scaled), Type::Currency) => {
-            format!("CAST({} AS decimal(19,4))", Currency::from_scaled(scaled))
-        }
-        (
-            ValueRef::Int(integer),
-            ty @ (Type::Date | Type::Time | Type::DateTime | Type::Timestamp),
-        ) => moment_literal(ty, integer)?,
-        // The smallest integer is no literal: its sign is an operator.
-        (ValueRef::Int(i64::MIN), _) => "CAST('-9223372036854775808' AS bigint)".to_owned(),
-        (ValueRef::Int(integer), _) => integer.to_string(),
-        (ValueRef::Float(float), _) => format!("{float:e}"),
-        (ValueRef::Text(text), _) => literal(text),
-        (ValueRef::Bytes(bytes), Type::Uuid) => cast(
-            Field::from_value(ValueRef::Bytes(bytes))
-                .map(|uuid: bobak_core::Uuid| uuid.to_string())?,
-            SentKind::Uuid,
-        ),
-        (ValueRef::Bytes(bytes), _) => {
-            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("0x{}", digits.concat())
-        }
-    })
+/// A type in a definition.
+pub(crate) fn type_text(kind: SentKind) -> String {
+    let collate = if matches!(kind, SentKind::Text(_)) { COLLATE } else { "" };
+    format!("{}{collate}", kind.name())
 }
 
-fn moment_literal(ty: Type, integer: i64) -> Result<String> {
-    let (date, time) = calendar::texts_of(ty, integer, SERVER)?;
-    Ok(match ty {
-        Type::Date => format!("CAST('{date}' AS date)"),
-        Type::Time => format!("CAST('{time}' AS time(6))"),
-        _ => format!("CAST('{date}T{time}' AS datetime2(6))"),
-    })
+/// The name of a column's default.
+pub(crate) fn default_name(table: &TableSchema, column: &ColumnSchema) -> String {
+    MssqlStatements.own(substitute_name('d', &[table.name(), &column.name]))
 }
 
-/// The expression by which an index compares a column that its own values do not do it for; `None` for a plain column.
-pub(crate) fn folded(table: &TableSchema, place: usize) -> Option<String> {
-    let column = table.columns().get(place)?;
-    let name = name_of(table, place);
-    match column.collation {
-        // After their length, so that zeros at the end count.
-        _ if column.ty == Type::Bytes => {
-            Some(format!("CAST(CAST(DATALENGTH({name}) AS binary(4)) + {name} AS varbinary(804))"))
-        }
-        _ if !is_text(column) => None,
-        Collation::Binary => None,
-        Collation::NoCase => Some(letters(&name, false)),
-        Collation::UnicodeNoCase => Some(lower(&name)),
-    }
-}
-
-/// A text with all of its letters in small.
-pub(crate) fn lower(text: &str) -> String {
-    format!("LOWER(REPLACE({text}, N'İ', N'i\u{307}'))")
-}
-
-/// A text with its letters of ASCII in one case, and no others.
-pub(crate) fn letters(text: &str, upper: bool) -> String {
-    let (large, small) = ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz");
-    let (from, to) = if upper { (small, large) } else { (large, small) };
-    format!("TRANSLATE({text}{COLLATE}, N'{from}', N'{to}')")
+/// The name of the computed column by which an index compares a column.
+pub(crate) fn folded_name(table: &TableSchema, place: usize) -> String {
+    MssqlStatements.quoted(&format!("bobak_{}", column_name(table, place)))
 }
 
 /// The computed columns that a table's key and its unique indexes need.
@@ -167,7 +110,7 @@ pub(crate) fn computed(table: &TableSchema) -> Vec<String> {
 
 /// The definition of the computed column of a column; `None` if it needs none.
 pub(crate) fn computed_column(table: &TableSchema, place: usize) -> Option<String> {
-    Some(format!("{} AS {}", folded_name(table, place), folded(table, place)?))
+    Some(format!("{} AS {}", folded_name(table, place), MssqlStatements.folded(table, place)?))
 }
 
 /// Whether a unique index or the key is of what a column folds to.
@@ -175,51 +118,22 @@ pub(crate) fn is_folded(table: &TableSchema, place: usize) -> bool {
     let mut indexes = table.indexes().iter().filter(|index| index.unique);
     let is_unique =
         table.key().contains(&place) || indexes.any(|index| index.columns.contains(&place));
-    is_unique && folded(table, place).is_some()
+    is_unique && MssqlStatements.folded(table, place).is_some()
 }
 
-/// The column that an index is of.
-pub(crate) fn indexed(table: &TableSchema, place: usize) -> String {
-    if is_folded(table, place) { folded_name(table, place) } else { name_of(table, place) }
-}
-
-/// The condition that a column equals a parameter, which is named more than once.
-fn equal(table: &TableSchema, place: usize, parameter: &str) -> String {
-    let name = name_of(table, place);
+/// The condition that a column equals a parameter, which is named more than once. A comparison ignores spaces and zeros at the
+/// end.
+pub(crate) fn equal(table: &TableSchema, place: usize, parameter: &str) -> String {
     let column = table.columns().get(place);
-    let is_text = column.is_some_and(is_text);
-    let (left, right) = match (folded(table, place), column.map(|column| column.collation)) {
-        (Some(_), _) if column.is_some_and(|column| column.ty == Type::Bytes) => {
-            (name.clone(), parameter.to_owned())
-        }
-        (Some(text), _) => {
-            let left = if is_folded(table, place) { folded_name(table, place) } else { text };
-            (left, format!("{parameter}{COLLATE}"))
-        }
-        (None, Some(Collation::Binary)) if is_text => {
-            (name.clone(), format!("{parameter}{COLLATE}"))
-        }
-        _ => (name.clone(), parameter.to_owned()),
-    };
-    match is_text || column.is_some_and(|column| column.ty == Type::Bytes) {
-        true => format!("({left} = {right} AND DATALENGTH({left}) = DATALENGTH({parameter}))"),
-        false => format!("{left} = {right}"),
+    let (is_text, name) = (column.is_some_and(is_text), MssqlStatements.column(table, place));
+    if !is_text && column.is_none_or(|column| column.ty != Type::Bytes) {
+        return format!("{name} = {parameter}");
     }
-}
-
-/// The condition that columns equal the parameters from number `first` on.
-pub(crate) fn all_equal(table: &TableSchema, columns: &[usize], first: usize) -> String {
-    let parts =
-        columns.iter().zip(first..).map(|(&place, at)| equal(table, place, &format!("@P{at}")));
-    parts.collect::<Vec<_>>().join(" AND ")
-}
-
-/// The constraint of a column's check; `None` if it has none.
-///
-/// # Errors
-/// As [`CheckExpression::parse`](bobak_core::check::CheckExpression::parse).
-pub(crate) fn check(table: &TableSchema, column: &ColumnSchema) -> Result<Option<String>> {
-    let Some(condition) = check_condition(&MssqlChecks, table, column)? else { return Ok(None) };
-    let name = quoted(&check_name(table, &column.name));
-    Ok(Some(format!("CONSTRAINT {name} CHECK ({condition})")))
+    let left = match MssqlStatements.folded(table, place).filter(|_| is_text) {
+        Some(_) if is_folded(table, place) => folded_name(table, place),
+        Some(text) => text,
+        None => name,
+    };
+    let collate = if is_text { COLLATE } else { "" };
+    format!("({left} = {parameter}{collate} AND DATALENGTH({left}) = DATALENGTH({parameter}))")
 }

@@ -3,7 +3,6 @@
 use crate::catalog::CONSTRAINT;
 use crate::dialect::MssqlStatements;
 use crate::error;
-use crate::names::quoted;
 use crate::rows::{read_row, result_row};
 use crate::settings::{MssqlIsolation, Settings};
 use crate::values::parameter;
@@ -14,8 +13,8 @@ use bobak_core::{
     Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
 use bobak_engine_common::{
-    Connector, SavepointStep, ServerPhase, ServerRow, StatementConnection, StatementValue,
-    TransactionConnection, in_constraint, kept_types,
+    Connector, SavepointStep, ServerPhase, ServerRow, StatementConnection, StatementDialect,
+    StatementValue, TransactionConnection, in_constraint, kept_types,
 };
 use std::time::Duration;
 
@@ -44,11 +43,11 @@ impl Connection {
     /// # Errors
     /// Those of the network and the server.
     pub(crate) fn open(settings: &Settings) -> Result<Self> {
-        Self::open_database(settings, &settings.database)
+        Self::open_database(settings, &settings.address.database)
     }
 
     fn open_database(settings: &Settings, database: &str) -> Result<Self> {
-        let failed = |error| error::connecting(error, &settings.place());
+        let failed = |error| error::connecting(error, &settings.address.to_string());
         let mut channel = TdsChannel::open(&settings.login_to(database)).map_err(failed)?;
         let limit = channel.set_call_timeout(settings.statement_timeout);
         limit.map_err(|error| failed(error.into()))?;
@@ -77,11 +76,11 @@ impl Connection {
     /// Those of the network and the server.
     pub(crate) fn create_database(settings: &Settings) -> Result<()> {
         let mut connection = Self::open_database(settings, "master")?;
-        let name = [StatementValue::of_type(Type::Text, &*settings.database)];
+        let name = [StatementValue::of_type(Type::Text, &*settings.address.database)];
         if !connection.integers(None, "SELECT DB_ID(@P1)", &name)?.is_empty() {
             return Ok(());
         }
-        let quoted = quoted(&settings.database);
+        let quoted = MssqlStatements.quoted(&settings.address.database);
         connection.command(None, &format!("CREATE DATABASE {quoted}"))?;
         let mut missing = Vec::new();
         connection.each(None, OPTIONS, &name, &mut |row| {

@@ -1,10 +1,9 @@
 //! How SQL Server writes statements for rows, and what it compares as Bobak does.
 
-use crate::columns::all_equal;
-use crate::names::quoted;
+use crate::columns::equal;
 use crate::values::{check_text, fits, is_text};
 use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
-use bobak_engine_common::{Comparability, StatementDialect};
+use bobak_engine_common::{CheckDialect, Comparability, StatementDialect};
 
 /// How SQL Server writes statements for rows.
 pub(crate) struct MssqlStatements;
@@ -51,7 +50,7 @@ impl StatementDialect for MssqlStatements {
     }
 
     fn quoted(&self, name: &str) -> String {
-        quoted(name)
+        format!("[{}]", name.replace(']', "]]"))
     }
 
     fn number(&self, number: usize) -> String {
@@ -63,7 +62,19 @@ impl StatementDialect for MssqlStatements {
         [format!(" OUTPUT inserted.{key}"), String::new()]
     }
 
-    fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
-        all_equal(table, places, first)
+    /// Of bytes, after their length, so that zeros at the end count.
+    fn folded(&self, table: &TableSchema, place: usize) -> Option<String> {
+        let (column, name) = (table.columns().get(place)?, self.column(table, place));
+        if column.ty == Type::Bytes {
+            return Some(format!(
+                "CAST(CAST(DATALENGTH({name}) AS binary(4)) + {name} AS varbinary(804))"
+            ));
+        }
+        let is_folded = is_text(column) && column.collation != Collation::Binary;
+        is_folded.then(|| self.folded_text(name, column.collation))
+    }
+
+    fn equal(&self, table: &TableSchema, place: usize, parameter: &str) -> String {
+        equal(table, place, parameter)
     }
 }

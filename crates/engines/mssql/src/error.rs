@@ -1,11 +1,11 @@
 //! The server's errors as Bobak's, by their numbers.
 
-use crate::names::{check_name, reference_name};
 use crate::wire::{MssqlError, TdsError};
-use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::{ServerPhase, index_columns, no_key_left};
-use std::io;
+use bobak_engine_common::{
+    DUPLICATE, REQUIRED, ServerPhase, about_table, column_error, connecting_kind, index_columns,
+    no_key_left, violated_check, violated_reference,
+};
 
 /// A constraint rejects the row.
 const CONSTRAINT: i32 = 547;
@@ -16,7 +16,6 @@ const NULL: i32 = 515;
 const SERIALIZATION: &str =
     "another transaction has changed the row since this one began: repeat the transaction";
 const DEADLOCK: &str = "two transactions wait for each other: repeat this one";
-const DUPLICATE: &str = "a row with this value already exists";
 const RANGE: &str = "the value is out of range";
 const CONVERSION: &str = "the value is none of the type";
 
@@ -37,7 +36,7 @@ const KINDS: &[(i32, ErrorKind, &str)] = &[
     (245, ErrorKind::Mismatch, CONVERSION),
     (262, ErrorKind::Denied, "the user may not do this"),
     (334, ErrorKind::Unsupported, "the table has triggers, which exclude OUTPUT"),
-    (NULL, ErrorKind::Constraint, "a required value is NULL"),
+    (NULL, ErrorKind::Constraint, REQUIRED),
     (CONSTRAINT, ErrorKind::Constraint, "a constraint rejects this"),
     (911, ErrorKind::Config, "there is no database of this name"),
     (1_105, ErrorKind::Full, "the disk, or the database's file, is full"),
@@ -91,17 +90,9 @@ pub(crate) fn translate(error: TdsError, phase: ServerPhase, table: Option<&Tabl
         TdsError::Cancelled => Error::new(ErrorKind::Interrupted, "the call was cancelled"),
         TdsError::Tls(message) => Error::new(ErrorKind::Denied, message.clone()),
     };
-    let is_of_connection = matches!(
-        translated.kind(),
-        ErrorKind::Unreachable | ErrorKind::Denied | ErrorKind::Unknown | ErrorKind::Interrupted
-    );
-    // It may be another table that refers to the row.
-    let is_other = constraint(&error).is_some();
-    let is_own = !is_of_connection && !is_other && translated.table().is_none();
-    let located = match table.filter(|_| is_own) {
-        Some(table) => translated.in_table(table.name().to_owned()),
-        None => translated,
-    };
+    // A foreign key that rejects this may be that of another table.
+    let table = table.filter(|_| constraint(&error).is_none());
+    let located = about_table(translated, table);
     located.with_source(error)
 }
 
@@ -132,37 +123,19 @@ fn quoted_parts(message: &str) -> Vec<&str> {
 fn violated(table: &TableSchema, server: &MssqlError) -> Option<Error> {
     let parts = quoted_parts(&server.message);
     let named = |name: &str| parts.contains(&name);
-    let in_columns = |error: Error, columns: &[usize]| {
-        error.in_table(table.name().to_owned()).in_column(table.column_names(columns))
-    };
     match server.number {
         NULL => {
             let column = table.columns().iter().position(|column| named(&column.name))?;
-            Some(in_columns(
-                Error::new(ErrorKind::Constraint, "a required value is NULL"),
-                &[column],
-            ))
+            Some(column_error(table, &[column], (ErrorKind::Constraint, REQUIRED)))
         }
         DUPLICATE_KEY | DUPLICATE_INDEX => {
             let is_own = |own: &str| named(own) || server.message.contains(own);
             let columns = index_columns(table, is_own, named)?;
-            Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), columns))
+            Some(column_error(table, columns, (ErrorKind::Duplicate, DUPLICATE)))
         }
         // The key that the server would make is beyond its type.
         8_115 if server.message.contains("IDENTITY") => Some(no_key_left(table)),
-        CONSTRAINT => {
-            let check =
-                table.columns().iter().find(|column| named(&check_name(table, &column.name)));
-            if let Some(column) = check {
-                let check = CheckExpression::parse(column.check.as_deref()?, table).ok()?;
-                return Some(Error::check_violation(table, &check));
-            }
-            let keys = table.all_foreign_keys().into_iter();
-            let key =
-                { keys }.find(|key| named(&reference_name(table, &key.columns, &key.table)))?;
-            let error = Error::new(ErrorKind::Constraint, "a foreign key rejects this");
-            Some(in_columns(error, &key.columns))
-        }
+        CONSTRAINT => violated_check(table, named).or_else(|| violated_reference(table, named)),
         _ => None,
     }
 }
@@ -185,14 +158,7 @@ pub(crate) fn connecting(error: TdsError, place: &str) -> Error {
             let error = of_server(server, ServerPhase::Read, None);
             (error.kind(), error.message().to_owned())
         }
-        TdsError::Io(io) => {
-            let kind = match io.kind() {
-                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ErrorKind::Timeout,
-                io::ErrorKind::InvalidData => ErrorKind::Config,
-                _ => ErrorKind::Unreachable,
-            };
-            (kind, io.to_string())
-        }
+        TdsError::Io(io) => (connecting_kind(io), io.to_string()),
         TdsError::Tls(message) => (ErrorKind::Denied, message.clone()),
         TdsError::Cancelled => (ErrorKind::Timeout, error.to_string()),
     };

@@ -17,7 +17,6 @@ mod connection;
 mod dialect;
 mod engine;
 mod error;
-mod names;
 mod rows;
 mod schema;
 mod session;

@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::settings::MssqlIsolation;
+use crate::values::SERVER;
 use crate::wire::TransactionStep;
 use crate::{batch, catalog, schema, sql_text, texts};
 use bobak_core::codec::EncodedRow;
@@ -11,12 +12,13 @@ use bobak_core::{
 };
 use bobak_engine_common::{
     AddTableRow, ServerOperations, ServerPhase, ServerWrite, StatementConnection, is_row_error,
-    key_of_row, reject_table_changes, reject_vectors,
+    key_of_row,
 };
 use std::time::Duration;
 
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "mssql";
+    const SERVER: &'static str = SERVER;
     const CATALOG: &[(&str, AddTableRow)] = &catalog::QUERIES;
 
     fn begin(&mut self, is_callers: bool) -> Result<()> {
@@ -101,11 +103,6 @@ impl ServerOperations for Connection {
 
     fn result_columns(&mut self, _: &str, _: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
         Ok(Self::result_columns(self))
-    }
-
-    fn check_changes(changes: &[SchemaChange]) -> Result<()> {
-        reject_table_changes(changes, "SQL Server")?;
-        reject_vectors(changes, "SQL Server")
     }
 
     fn no_alter_inside(&self) -> Option<&'static str> {

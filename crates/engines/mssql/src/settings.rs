@@ -2,7 +2,6 @@
 
 use crate::wire::{TdsLogin, TlsSettings};
 use bobak_core::settings::Configurable;
-use bobak_core::url::config;
 use bobak_core::{Result, choices, settings};
 use bobak_engine_common::ServerAddress;
 use std::path::PathBuf;
@@ -60,11 +59,7 @@ settings! {
         /// How long the server may be silent during a statement; 0 for no limit.
         statement_timeout: Option<Duration> = Some(Duration::from_secs(300));
     } and {
-        host: String,
-        port: u16,
-        database: String,
-        user: String,
-        password: String,
+        address: ServerAddress,
     }
 }
 
@@ -77,25 +72,25 @@ choices!(
 
 pub(crate) type Settings = MssqlBuilder;
 
-/// The port of a server out of the box.
-const PORT: u16 = 1433;
+/// The port of a server out of the box, and its user.
+const DEFAULTS: (u16, &str) = (1433, "sa");
 const USAGE: &str = "write mssql://user:password@host:port/database";
 
 impl MssqlBuilder {
     pub(crate) fn new(host: String, database: String) -> Self {
-        let user = "sa".to_owned();
-        Self { host, port: PORT, database, user, password: String::new(), ..Self::default() }
+        let address = ServerAddress::new(host, database, DEFAULTS);
+        Self { address, ..Self::default() }
     }
 
     /// The server's port. Default: 1433.
     pub fn port(mut self, port: u16) -> Self {
-        self.port = port;
+        self.address.port = port;
         self
     }
 
     /// The user and the password. Default: `sa`, without a password.
     pub fn login(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        (self.user, self.password) = (user.into(), password.into());
+        (self.address.user, self.address.password) = (user.into(), password.into());
         self
     }
 
@@ -104,13 +99,9 @@ impl MssqlBuilder {
     /// # Errors
     /// `Config`, without the password.
     pub fn from_url(url: &str) -> Result<Self> {
-        let rest = url.strip_prefix("mssql://").ok_or_else(|| config(USAGE))?;
-        let address = ServerAddress::parse(rest, PORT, USAGE)?;
-        let mut builder = Self::new(address.host, address.database).port(address.port);
-        if let Some((user, password)) = address.login {
-            builder = builder.login(user, password);
-        }
-        builder.set_query(address.settings)?;
+        let (address, settings) = ServerAddress::parse(url, ("mssql", USAGE), DEFAULTS)?;
+        let mut builder = Self { address, ..Self::default() };
+        builder.set_query(settings)?;
         Ok(builder)
     }
 
@@ -121,21 +112,16 @@ impl MssqlBuilder {
             root_file: self.root_certificates.as_deref(),
         };
         TdsLogin {
-            host: &self.host,
-            port: self.port,
+            host: &self.address.host,
+            port: self.address.port,
             database,
-            user: &self.user,
-            password: &self.password,
+            user: &self.address.user,
+            password: &self.address.password,
             application: &self.application_name,
             tls: (self.encrypt != Encrypt::Disable).then_some(tls),
             requires_tls: matches!(self.encrypt, Encrypt::Require | Encrypt::Verify),
             timeout: self.connect_timeout,
         }
-    }
-
-    /// The place, for messages.
-    pub(crate) fn place(&self) -> String {
-        format!("{}:{}/{}", self.host, self.port, self.database)
     }
 }
 
@@ -147,11 +133,14 @@ mod tests {
     fn urls_name_the_database() {
         let url = "mssql://ada:p%40ss@db1:1434/shop?connections=3&encrypt=verify";
         let builder = MssqlBuilder::from_url(url).unwrap();
-        assert_eq!((&*builder.user, &*builder.password), ("ada", "p@ss"));
-        assert_eq!((builder.place().as_str(), builder.connections), ("db1:1434/shop", 3));
+        assert_eq!((&*builder.address.user, &*builder.address.password), ("ada", "p@ss"));
+        assert_eq!((&*builder.address.to_string(), builder.connections), ("db1:1434/shop", 3));
         assert_eq!(builder.encrypt, Encrypt::Verify);
         let builder = MssqlBuilder::from_url("mssql://[::1]/shop").unwrap();
-        assert_eq!((&*builder.host, builder.port, &*builder.database), ("::1", 1433, "shop"));
+        assert_eq!(
+            (&*builder.address.host, builder.address.port, &*builder.address.database),
+            ("::1", 1433, "shop")
+        );
         for wrong in [
             "mssql:",
             "mssql://db1",

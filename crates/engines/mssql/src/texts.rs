@@ -1,9 +1,7 @@
 //! The statements for single rows and for several new ones. Parameters are `@P1`, `@P2` and so on.
 
-use crate::columns::all_equal;
 use crate::dialect::MssqlStatements;
-use crate::names::quoted;
-use bobak_core::{FieldSet, TableSchema};
+use bobak_core::TableSchema;
 use bobak_engine_common::{StatementDialect, makes_key, written_columns};
 
 /// The parameters of one statement: SQL Server takes 2,100, of which `sp_executesql` uses two itself.
@@ -18,7 +16,7 @@ pub(crate) fn has_identity(table: &TableSchema) -> bool {
 
 /// A statement in which keys of a table may be given.
 pub(crate) fn with_given_keys(table: &TableSchema, statement: &str) -> String {
-    let name = quoted(table.name());
+    let name = MssqlStatements.quoted(table.name());
     match has_identity(table) {
         true => {
             format!("SET IDENTITY_INSERT {name} ON; {statement}; SET IDENTITY_INSERT {name} OFF")
@@ -44,7 +42,7 @@ pub(crate) fn insert_rows(table: &TableSchema, rows: usize) -> String {
     let names = names.join(", ");
     format!(
         "INSERT INTO {} ({}) OUTPUT inserted.{} SELECT {names} FROM (VALUES {}) AS v (n, {names}) ORDER BY n",
-        quoted(table.name()),
+        MssqlStatements.quoted(table.name()),
         MssqlStatements.columns(table, places),
         MssqlStatements.columns(table, table.key().iter().copied()),
         values.join(", ")
@@ -53,26 +51,22 @@ pub(crate) fn insert_rows(table: &TableSchema, rows: usize) -> String {
 
 /// Locks the row with a key.
 pub(crate) fn lock(table: &TableSchema, shown: impl IntoIterator<Item = usize>) -> String {
-    let (shown, name) = (MssqlStatements.columns(table, shown), quoted(table.name()));
-    let by_key = all_equal(table, table.key(), 1);
+    let (shown, name) =
+        (MssqlStatements.columns(table, shown), MssqlStatements.quoted(table.name()));
+    let by_key = MssqlStatements.all_equal(table, table.key(), 1);
     format!("SELECT {shown} FROM {name} WITH (UPDLOCK, ROWLOCK) WHERE {by_key}")
 }
 
 /// Each kind of statement for a table.
 pub(crate) fn all(table: &TableSchema) -> Vec<String> {
-    let is_set = |place: &usize| !table.key().contains(place) && table.version() != Some(*place);
-    let fields: FieldSet = (0..table.columns().len()).filter(is_set).collect();
-    let mut texts = vec![
+    let mut texts = MssqlStatements.samples(table);
+    texts.extend([
         with_given_keys(table, &MssqlStatements.insert(table, false)),
-        MssqlStatements.update(table, fields),
-        MssqlStatements.overwrite(table, FieldSet::default(), table.key()),
-        MssqlStatements.delete(table),
         lock(table, 0..table.columns().len()),
         crate::bulk::statement(table, &crate::bulk::columns(table).unwrap_or_default()),
-    ];
+    ]);
     if has_identity(table) {
         texts.extend([MssqlStatements.insert(table, true), insert_rows(table, 3)]);
     }
-    texts.extend(MssqlStatements.delete_in_the_way(table, false).map(|(text, _)| text));
     texts
 }

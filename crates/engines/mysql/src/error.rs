@@ -1,7 +1,7 @@
 //! Translates the server's errors, by number: their texts differ between servers and languages.
 
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::ServerPhase;
+use bobak_engine_common::{ServerPhase, about_table};
 use bobak_sql::server::mysql_errors::{self, kind_of, lower};
 use mysql::error::DriverError;
 use std::io;
@@ -37,7 +37,7 @@ pub(crate) fn translate(
     table: Option<&TableSchema>,
     lock_wait_ends_transaction: bool,
 ) -> Error {
-    let mut translated = match &error {
+    let translated = match &error {
         mysql::Error::MySqlError(server) => {
             let mut kind = kind_of(server.code);
             if server.code == 1205 && lock_wait_ends_transaction && phase == ServerPhase::Inside {
@@ -61,12 +61,7 @@ pub(crate) fn translate(
         }
         other => broken(other, phase),
     };
-    if let Some(table) = table
-        && !matches!(translated.kind(), ErrorKind::Unreachable | ErrorKind::Denied)
-    {
-        translated = translated.in_table(table.name());
-    }
-    translated.with_source(error)
+    about_table(translated, table).with_source(error)
 }
 
 /// What a line that breaks means.

@@ -21,14 +21,19 @@ pub(crate) fn write_row(
     fields: FieldSet,
     row: &dyn Row,
 ) -> Result<Outcome> {
+    check_row_length(table, verb, row)?;
     match verb {
         Verb::Insert | Verb::InsertOrReplace => insert(connection, sql_texts, table, verb, row),
         Verb::InsertOrIgnore => match insert(connection, sql_texts, table, Verb::Insert, row) {
             Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
             other => other,
         },
-        Verb::Upsert => upsert(connection, sql_texts, table, fields, row),
-        Verb::UpsertOn(_) => upsert_on(connection, sql_texts, table, (verb, fields), row),
+        Verb::Upsert if needs_key(table, row) => {
+            insert(connection, sql_texts, table, Verb::Insert, row)
+        }
+        Verb::Upsert | Verb::UpsertOn(_) => {
+            upsert(connection, sql_texts, table, (verb, fields), row)
+        }
         Verb::Update => update(connection, sql_texts, table, fields, row),
         Verb::Delete => delete(connection, sql_texts, table, row),
     }
@@ -41,7 +46,6 @@ fn insert(
     verb: Verb,
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_row_length(table, Verb::Insert, row)?;
     let without_key = needs_key(table, row);
     let kind = SqlTextKind::Insert { verb, rows: 1, without_key };
     let sql = sql_texts.text(connection.flavour.dialect, table, kind);
@@ -73,61 +77,30 @@ pub(crate) fn push_values(
     Ok(())
 }
 
+/// Each statement commits by itself, so it tries again if another writer inserts or deletes the row between two of them.
 fn upsert(
-    connection: &mut Connection,
-    sql_texts: &SqlTextCache,
-    table: &TableSchema,
-    fields: FieldSet,
-    row: &dyn Row,
-) -> Result<Outcome> {
-    check_row_length(table, Verb::Insert, row)?;
-    if needs_key(table, row) {
-        return insert(connection, sql_texts, table, Verb::Insert, row);
-    }
-    reject_null(table, row)?;
-    // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for the key.
-    if overwrite(connection, sql_texts, table, fields, row)? {
-        return Ok(Outcome::Changed(1));
-    }
-    match insert(connection, sql_texts, table, Verb::Insert, row) {
-        Err(error) if error.kind() == ErrorKind::Duplicate => {
-            if overwrite(connection, sql_texts, table, fields, row)? {
-                Ok(Outcome::Changed(1))
-            } else {
-                Err(error)
-            }
-        }
-        other => other,
-    }
-}
-
-/// An upsert on a unique index. Each statement commits by itself, so it tries again if another writer inserts or deletes the
-/// row between two of them.
-fn upsert_on(
     connection: &mut Connection,
     sql_texts: &SqlTextCache,
     table: &TableSchema,
     (verb, fields): (Verb, FieldSet),
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_row_length(table, Verb::Insert, row)?;
     reject_null(table, row)?;
-    for is_last in [false, true] {
-        // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for that of the index.
-        if let Some(outcome) = overwrite_by(connection, sql_texts, table, (verb, fields), row)? {
+    let mut is_last = false;
+    loop {
+        // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for that of the upsert.
+        if let Some(outcome) = overwrite(connection, sql_texts, table, (verb, fields), row)? {
             return Ok(outcome);
         }
         match insert(connection, sql_texts, table, Verb::Insert, row) {
-            Err(error) if error.kind() == ErrorKind::Duplicate && !is_last => {}
+            Err(error) if error.kind() == ErrorKind::Duplicate && !is_last => is_last = true,
             done => return done,
         }
     }
-    let message = "other writers insert and delete the row at the same time: try again";
-    Err(Error::new(ErrorKind::Busy, message).in_table(table.name()))
 }
 
 /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is no such row.
-fn overwrite_by(
+fn overwrite(
     connection: &mut Connection,
     sql_texts: &SqlTextCache,
     table: &TableSchema,
@@ -135,17 +108,17 @@ fn overwrite_by(
     row: &dyn Row,
 ) -> Result<Option<Outcome>> {
     let dialect = connection.flavour.dialect;
-    let columns = verb.conflict_columns(table);
     let mut parameters = Vec::with_capacity(row.len());
     for place in fields.iter() {
         parameters.push(encode(table, place, row.get(place))?);
     }
-    push_columns(table, columns, row, &mut parameters)?;
+    push_columns(table, verb.conflict_columns(table), row, &mut parameters)?;
     let sql = sql_texts.text(dialect, table, SqlTextKind::OverwriteBy(verb, fields));
-    if connection.run(Some(table), &sql, parameters)?.matched == 0 {
-        return Ok(None);
+    match (connection.run(Some(table), &sql, parameters)?.matched, verb) {
+        (0, _) => Ok(None),
+        (_, Verb::Upsert) => Ok(Some(Outcome::Changed(1))),
+        _ => updated_key(connection, sql_texts, table, verb, row),
     }
-    updated_key(connection, sql_texts, table, verb, row)
 }
 
 /// The outcome with the key of the row that has the same values in the upsert's columns; `None` if there is no such row.
@@ -167,20 +140,6 @@ fn updated_key(
         Ok(true)
     })?;
     Ok(outcome)
-}
-
-/// Sets the fields of the row with this key; `false` if there is no such row.
-fn overwrite(
-    connection: &mut Connection,
-    sql_texts: &SqlTextCache,
-    table: &TableSchema,
-    fields: FieldSet,
-    row: &dyn Row,
-) -> Result<bool> {
-    let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Overwrite(fields));
-    let mut parameters = Vec::with_capacity(row.len());
-    push_update(table, fields, row, false, &mut parameters)?;
-    Ok(connection.run(Some(table), &sql, parameters)?.matched > 0)
 }
 
 /// The parameters of an update: the fields, the key, the version that is expected.
@@ -208,7 +167,6 @@ fn update(
     fields: FieldSet,
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_row_length(table, Verb::Insert, row)?;
     let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Update(fields));
     let mut parameters = Vec::with_capacity(row.len() + 1);
     push_update(table, fields, row, true, &mut parameters)?;

@@ -11,8 +11,8 @@ use bobak_core::{
     Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Type, Value, ValueRef,
 };
 use bobak_engine_common::{
-    SavepointStep, ServerPhase, StatementConnection, StatementValue, TransactionConnection,
-    ends_transaction,
+    PreparedStatementCache, SavepointStep, ServerPhase, StatementConnection, StatementValue,
+    TransactionConnection, ends_transaction,
 };
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
@@ -47,8 +47,7 @@ impl bobak_engine_common::Connector for OdbcConnector {
 /// A connection to a database.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    statements: HashMap<Box<str>, (OdbcStatement, u64)>,
-    clock: u64,
+    statements: PreparedStatementCache<OdbcStatement>,
     pub channel: Arc<Channel>,
     pub product: Arc<Product>,
     /// What it is doing.
@@ -95,8 +94,7 @@ impl Connection {
         let channel = Arc::new(channel);
         let product = Product::of(&channel);
         let mut connection = Self {
-            statements: HashMap::new(),
-            clock: 0,
+            statements: PreparedStatementCache::new(MAX_STATEMENTS),
             channel,
             product: Arc::new(product),
             phase: ServerPhase::Read,
@@ -232,18 +230,14 @@ impl Connection {
         rows: usize,
         read: impl FnOnce(&mut OdbcStatement) -> std::result::Result<R, OdbcError>,
     ) -> Result<R> {
-        let kept = self.statements.remove(sql);
-        let statement = match kept {
-            Some((statement, _)) => Ok(statement),
-            None => self.prepare(sql),
-        };
+        let statement = self.statements.remove(sql).map_or_else(|| self.prepare(sql), Ok);
         let mut statement = statement.map_err(|failed| self.failed(failed, table))?;
         let stoppable = stoppable(&statement);
         let executed = statement.execute(parameters, rows).and_then(|()| read(&mut statement));
         drop(stoppable);
         statement.close();
         let done = executed.map_err(|failed| self.failed(failed, table))?;
-        self.keep(sql, statement);
+        self.statements.insert(sql, statement);
         Ok(done)
     }
 
@@ -254,35 +248,24 @@ impl Connection {
         Ok(statement)
     }
 
-    fn keep(&mut self, sql: &str, statement: OdbcStatement) {
-        if self.statements.len() >= MAX_STATEMENTS {
-            let oldest = self.statements.iter().min_by_key(|(_, (_, used))| *used);
-            if let Some(text) = oldest.map(|(text, _)| text.clone()) {
-                self.statements.remove(&text);
-            }
-        }
-        self.clock += 1;
-        self.statements.insert(sql.into(), (statement, self.clock));
-    }
-
     /// The types of a text's parameters, as the database expects them.
     pub(crate) fn parameter_types(
         &mut self,
         sql: &str,
     ) -> Result<Arc<[Option<odbc_sys::SqlDataType>]>> {
-        let kept = self.statements.remove(sql).map(|(statement, _)| statement);
+        let kept = self.statements.remove(sql);
         let prepared = kept.map_or_else(|| self.prepare(sql), Ok).and_then(|mut statement| {
             let types = statement.parameter_types()?;
             Ok((statement, types))
         });
         let (statement, types) = prepared.map_err(|failed| self.failed(failed, None))?;
-        self.keep(sql, statement);
+        self.statements.insert(sql, statement);
         Ok(types)
     }
 
     /// Forgets the prepared statements: after a change of the schema.
     pub(crate) fn forget_statements(&mut self) {
-        self.statements.clear();
+        drop(self.statements.take_all());
     }
 
     /// A list that the driver gives, as rows of texts.

@@ -21,12 +21,6 @@ impl StatementDialect for OdbcStatements {
         "?".to_owned()
     }
 
-    fn all_equal(&self, table: &TableSchema, places: &[usize], _: usize) -> String {
-        let equal = |place: &usize| format!("{} = ?", self.column(table, *place));
-        places.iter().map(equal).collect::<Vec<_>>().join(" AND ")
-    }
-
-    /// Integers.
     fn comparability(
         &self,
         table: &TableSchema,

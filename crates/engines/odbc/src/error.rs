@@ -3,7 +3,7 @@
 use crate::driver::OdbcError;
 use crate::product::ProductKind;
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::ServerPhase;
+use bobak_engine_common::{ServerPhase, about_table};
 use bobak_sql::server::mysql_errors;
 use bobak_sql::server::postgres_errors::{ServerError, locate};
 
@@ -37,16 +37,7 @@ pub(crate) fn translate(
         }
         _ => Error::new(kind_of(state, &text), mysql_errors::lower(&text)),
     };
-    in_table(translated, table).with_source(error)
-}
-
-/// Names the table, unless the error does, or is about the connection.
-fn in_table(error: Error, table: Option<&TableSchema>) -> Error {
-    let is_of_connection = matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Denied);
-    match table {
-        Some(table) if error.table().is_none() && !is_of_connection => error.in_table(table.name()),
-        _ => error,
-    }
+    about_table(translated, table).with_source(error)
 }
 
 /// An error at the opening of a connection.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "odbc";
+    const SERVER: &'static str = "ODBC";
     const FEW: usize = 2;
 
     fn begin(&mut self, is_callers: bool) -> Result<()> {

@@ -2,11 +2,12 @@
 //!
 //! Bobak's own say what they are in comments, as JSON. Those of other programs are read from the catalog.
 
-use crate::names::{literal, quoted, swap_case};
+use crate::dialect::OracleStatements;
+use crate::names::swap_case;
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type};
 use bobak_engine_common::{
-    AddTableRow, ServerTable, catalog_integer as integer, catalog_text as text, listed_reference,
-    table_to_json,
+    AddTableRow, CheckDialect, ServerTable, StatementDialect, catalog_integer as integer,
+    catalog_text as text, listed_reference, table_to_json,
 };
 
 /// How the comments of Bobak's tables begin, before their number.
@@ -84,12 +85,17 @@ pub(crate) fn remarks(table: &TableSchema) -> Result<Vec<String>> {
         let message = "the description of the table is longer than its comments in Oracle";
         return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()));
     }
-    let to = quoted(table.name());
-    let places =
-        table.columns().iter().map(|column| format!("COLUMN {to}.{}", quoted(&column.name)));
+    let to = OracleStatements.quoted(table.name());
+    let places = table
+        .columns()
+        .iter()
+        .map(|column| format!("COLUMN {to}.{}", OracleStatements.quoted(&column.name)));
     let places = std::iter::once(format!("TABLE {to}")).chain(places);
     let texts = places.zip(parts.iter().enumerate()).map(|(place, (number, part))| {
-        format!("COMMENT ON {place} IS {}", literal(&format!("{MARK}{number}:{part}")))
+        format!(
+            "COMMENT ON {place} IS {}",
+            OracleStatements.text_literal(&format!("{MARK}{number}:{part}"))
+        )
     });
     let mut texts: Vec<String> = texts.collect();
     texts.reverse();

@@ -2,41 +2,59 @@
 //!
 //! The empty text is stored as one NUL, which is left out of what is joined, and does not count in a length or for LIKE.
 
-use crate::columns::{letters, lower, oracle_type, value_literal};
-use crate::names::column as name_of;
+use crate::columns::oracle_type;
+use crate::dialect::OracleStatements;
+use crate::values::{SERVER, stored_bytes};
 use bobak_core::check::{Arithmetic, CheckFunction, ExpressionType};
-use bobak_core::{Collation, ColumnSchema, Error, ErrorKind, Result, TableSchema, Type, Value};
-use bobak_engine_common::{CheckDialect, in_column};
+use bobak_core::{Currency, Error, ErrorKind, Result, TableSchema, Type, ValueRef};
+use bobak_engine_common::{CheckDialect, StatementDialect, calendar, in_column};
 
-/// How Oracle writes checks.
-pub(crate) struct OracleChecks;
+/// The bytes of a literal.
+const LITERAL: usize = 4_000;
 
-impl CheckDialect for OracleChecks {
+impl CheckDialect for OracleStatements {
     const ENGINE: &'static str = "oracle";
 
     /// Long texts and bytes cannot be compared.
-    fn column(&self, table: &TableSchema, place: usize) -> Result<String> {
+    fn checked_column(&self, table: &TableSchema, place: usize) -> Result<String> {
         if oracle_type(table, place)?.is_lob() {
             let message = "on Oracle, a CHECK is not of a text longer than 1,000 characters, of bytes without an index, or of JSON";
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(in_column(error, table, Some(place)));
         }
-        Ok(name_of(table, place))
+        Ok(self.column(table, place))
     }
 
-    fn literal(&self, value: &Value<'_>, ty: Option<Type>) -> Result<String> {
-        match value {
-            Value::Null => Ok("CAST(NULL AS NUMBER)".to_owned()),
-            value => value_literal(&ColumnSchema::new("", ty.unwrap_or(Type::Any)), value.as_ref()),
+    /// The empty text is NULL to Oracle: Bobak's is [`EMPTY`](crate::values::EMPTY).
+    fn text_literal(&self, text: &str) -> String {
+        match text {
+            "" => "CHR(0)".to_owned(),
+            _ => bobak_engine_common::text_literal(text),
         }
     }
 
-    fn compared(&self, text: String, collation: Collation) -> String {
-        match collation {
-            Collation::Binary => text,
-            Collation::NoCase => letters(&text, false),
-            Collation::UnicodeNoCase => lower(&text),
+    fn value_literal(&self, ty: Type, value: ValueRef<'_>) -> Result<String> {
+        let text = match (value, ty) {
+            (ValueRef::Null, _) => "NULL".to_owned(),
+            (ValueRef::Int(scaled), Type::Currency) => Currency::from_scaled(scaled).to_string(),
+            (
+                ValueRef::Int(integer),
+                ty @ (Type::Date | Type::Time | Type::DateTime | Type::Timestamp),
+            ) => moment_literal(ty, integer)?,
+            (ValueRef::Int(integer), _) => integer.to_string(),
+            (ValueRef::Float(float), _) => float_literal(float),
+            (ValueRef::Text(text), _) => self.text_literal(text),
+            (ValueRef::Bytes(bytes), ty) => {
+                let stored = if ty == Type::Uuid { bytes.into() } else { stored_bytes(bytes) };
+                let digits: Vec<String> = stored.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!("HEXTORAW('{}')", digits.concat())
+            }
+        };
+        if text.len() > LITERAL {
+            let message = format!("Oracle has no literals of more than {LITERAL} bytes");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
+        Ok(text)
     }
 
     fn like(&self, text: &str, pattern: &str) -> String {
@@ -62,7 +80,9 @@ impl CheckDialect for OracleChecks {
     }
 
     fn letters(&self, text: &str, upper: bool) -> String {
-        letters(text, upper)
+        let (large, small) = ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz");
+        let (from, to) = if upper { (small, large) } else { (large, small) };
+        format!("TRANSLATE({text}, '{from}', '{to}')")
     }
 
     fn length(&self, value: &str, is_bytes: bool) -> Result<String> {
@@ -86,6 +106,28 @@ impl CheckDialect for OracleChecks {
 fn liked(text: &str) -> String {
     format!(
         "CASE WHEN {text} IS NOT NULL THEN REPLACE({}, CHR(0)) || '.' END",
-        letters(text, false)
+        OracleStatements.letters(text, false)
     )
+}
+
+fn float_literal(float: f64) -> String {
+    match float {
+        _ if float.is_nan() => "BINARY_DOUBLE_NAN".to_owned(),
+        f64::INFINITY => "BINARY_DOUBLE_INFINITY".to_owned(),
+        f64::NEG_INFINITY => "-BINARY_DOUBLE_INFINITY".to_owned(),
+        // A NUMBER has all digits of a float of this size.
+        _ if float == 0.0 || (1e-80..1e80).contains(&float.abs()) => {
+            format!("CAST({float:e} AS BINARY_DOUBLE)")
+        }
+        _ => format!("TO_BINARY_DOUBLE('{float:e}')"),
+    }
+}
+
+fn moment_literal(ty: Type, integer: i64) -> Result<String> {
+    let (date, time) = calendar::texts_of(ty, integer, SERVER)?;
+    Ok(match ty {
+        Type::Date => format!("DATE '{date}'"),
+        Type::Time => format!("INTERVAL '0 {time}' DAY(1) TO SECOND(6)"),
+        _ => format!("TIMESTAMP '{date} {time}'"),
+    })
 }

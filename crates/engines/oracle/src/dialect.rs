@@ -1,10 +1,10 @@
 //! How Oracle writes statements for rows, and what it compares as Bobak does.
 
-use crate::columns::{all_equal, mark, oracle_type};
-use crate::names::{quoted, stored, swap_case};
+use crate::columns::oracle_type;
+use crate::names::{stored, swap_case};
 use crate::values::{OracleType, check_text, fits, is_text};
 use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
-use bobak_engine_common::{Comparability, StatementDialect, written_columns};
+use bobak_engine_common::{CheckDialect, Comparability, StatementDialect};
 use std::borrow::Cow;
 
 /// The bytes of a text that is bound as a VARCHAR2 of any database.
@@ -65,14 +65,8 @@ impl StatementDialect for OracleStatements {
         check_text(text)
     }
 
-    /// Of a row whose only column is the key, which the server makes, that is written.
-    fn insert(&self, table: &TableSchema, made: bool) -> String {
-        let places: Vec<usize> = written_columns(table, made).collect();
-        let (shown, values) = match places.is_empty() {
-            true => (self.columns(table, 0..1), "DEFAULT".to_owned()),
-            false => (self.columns(table, places.iter().copied()), self.numbers(1, places.len())),
-        };
-        format!("INSERT INTO {} ({shown}) VALUES ({values})", quoted(table.name()))
+    fn no_values(&self, table: &TableSchema) -> String {
+        format!(" ({}) VALUES (DEFAULT)", self.columns(table, 0..1))
     }
 
     fn stored<'n>(&self, name: &'n str) -> Cow<'n, str> {
@@ -84,18 +78,28 @@ impl StatementDialect for OracleStatements {
     }
 
     fn quoted(&self, name: &str) -> String {
-        quoted(name)
+        self.own(self.stored(name).into_owned())
+    }
+
+    fn own(&self, name: String) -> String {
+        format!("\"{name}\"")
     }
 
     fn number(&self, number: usize) -> String {
         format!(":{number}")
     }
 
+    /// A date is bound as a TIMESTAMP, and a DATE would be converted to that, which no index is of.
     fn parameter(&self, table: &TableSchema, place: usize, number: usize) -> String {
-        mark(table, place, number)
+        match table.columns().get(place).map(|column| column.ty) {
+            Some(Type::Date) => format!("CAST(:{number} AS DATE)"),
+            _ => self.number(number),
+        }
     }
 
-    fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
-        all_equal(table, places, first)
+    fn folded(&self, table: &TableSchema, place: usize) -> Option<String> {
+        let column = table.columns().get(place).filter(|column| is_text(column))?;
+        let is_folded = column.collation != Collation::Binary;
+        is_folded.then(|| self.folded_text(self.column(table, place), column.collation))
     }
 }

@@ -1,8 +1,7 @@
 //! The engine: its connections.
 
 use crate::columns::length_limit;
-use crate::driver::OracleConnect;
-use crate::net::OracleNet;
+use crate::driver::{OracleConnect, OracleNet};
 use crate::pool::{Pool, pool};
 use crate::settings::OracleBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};

@@ -1,10 +1,12 @@
 //! The server's errors as Bobak's, by their numbers.
 
 use crate::driver::OracleFailure;
-use crate::names::{check_name, reference_name, stored, type_check_name};
-use bobak_core::check::CheckExpression;
+use crate::names::{stored, type_check_name};
 use bobak_core::{Error, ErrorKind, TableSchema};
-use bobak_engine_common::{ServerPhase, index_columns, no_key_left};
+use bobak_engine_common::{
+    DUPLICATE, REFERENCE, REQUIRED, ServerPhase, about_table, column_error, index_columns,
+    no_key_left, violated_check, violated_reference,
+};
 
 const UNIQUE: u32 = 1;
 const NULL: u32 = 1_400;
@@ -15,9 +17,6 @@ const HAS_CHILDREN: u32 = 2_292;
 /// A sequence is at its end.
 const NO_KEY: u32 = 8_004;
 
-const DUPLICATE: &str = "a row with this value already exists";
-const REQUIRED: &str = "a required value is NULL";
-const REFERENCE: &str = "a foreign key rejects this";
 const SYNTAX: &str = "the statement has an unexpected word";
 const CONVERSION: &str = "the value is none of the type";
 const RANGE: &str = "the value is out of range";
@@ -109,16 +108,9 @@ pub(crate) fn translate(
         OracleFailure::Settings(message) => Error::new(ErrorKind::Config, message.clone()),
         OracleFailure::Driver(message) => Error::new(ErrorKind::Engine, message.clone()),
     };
-    let is_of_connection = matches!(
-        translated.kind(),
-        ErrorKind::Unreachable | ErrorKind::Denied | ErrorKind::Unknown | ErrorKind::Timeout
-    );
-    // It is another table that refers to the row.
+    // Rows of another table refer to this one.
     let is_other = matches!(failure, OracleFailure::Server(HAS_CHILDREN, _));
-    match table.filter(|_| !is_of_connection && !is_other && translated.table().is_none()) {
-        Some(table) => translated.in_table(table.name().to_owned()),
-        None => translated,
-    }
+    about_table(translated, table.filter(|_| !is_other))
 }
 
 /// Whether the connection is lost.
@@ -173,9 +165,6 @@ fn named_column(message: &str) -> Option<&str> {
 
 /// The error of a row that a constraint of Bobak's rejects, with its columns.
 fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
-    let in_columns = |error: Error, columns: &[usize]| {
-        error.in_table(table.name().to_owned()).in_column(table.column_names(columns))
-    };
     let columns = || table.columns().iter().enumerate();
     match number {
         NULL | NULL_UPDATE | 12_899 => {
@@ -185,12 +174,12 @@ fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
                 12_899 => (ErrorKind::TooLong, LONG),
                 _ => (ErrorKind::Constraint, REQUIRED),
             };
-            Some(in_columns(Error::new(kind, text), &[place]))
+            Some(column_error(table, &[place], (kind, text)))
         }
         UNIQUE => {
             let name = named(message)?;
             let found = index_columns(table, |own| own == name, |other| *stored(other) == *name);
-            Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), found?))
+            Some(column_error(table, found?, (ErrorKind::Duplicate, DUPLICATE)))
         }
         CHECK => {
             let name = named(message)?;
@@ -201,19 +190,14 @@ fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
                     true => (ErrorKind::OutOfRange, RANGE),
                     false => (ErrorKind::Mismatch, CONVERSION),
                 };
-                return Some(in_columns(Error::new(kind, text), &[place]));
+                return Some(column_error(table, &[place], (kind, text)));
             }
-            let (_, column) =
-                columns().find(|(_, column)| check_name(table, &column.name) == name)?;
-            let check = CheckExpression::parse(column.check.as_deref()?, table).ok()?;
-            Some(Error::check_violation(table, &check))
+            violated_check(table, |own| own == name)
         }
         NO_KEY => Some(no_key_left(table)),
         NO_PARENT => {
             let name = named(message)?;
-            let mut keys = table.all_foreign_keys().into_iter();
-            let key = keys.find(|key| reference_name(table, &key.columns, &key.table) == name)?;
-            Some(in_columns(Error::new(ErrorKind::Constraint, REFERENCE), &key.columns))
+            violated_reference(table, |own| own == name)
         }
         _ => None,
     }

@@ -20,7 +20,6 @@ pub mod driver;
 mod engine;
 mod error;
 mod names;
-mod net;
 mod pool;
 mod query;
 mod rows;

@@ -4,10 +4,10 @@
 //! in capitals there, and one in capitals in small letters; a name in both stays as it is.
 
 use bobak_core::TableSchema;
-use bobak_engine_common::{column_name, substitute_name};
+use bobak_engine_common::substitute_name;
 use std::borrow::Cow;
 
-pub(crate) use bobak_engine_common::{check_name, index_name, key_name, reference_name, swap_case};
+pub(crate) use bobak_engine_common::swap_case;
 
 /// The bytes of a name, from version 12.2 on.
 const BYTES: usize = 128;
@@ -19,28 +19,6 @@ pub(crate) fn stored(name: &str) -> Cow<'_, str> {
         true => substitute_name('n', &[name]).into(),
         false => swap_case(name),
     }
-}
-
-/// A name of a table or a column in quotes.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", stored(name))
-}
-
-/// A name of Bobak's own, in quotes.
-pub(crate) fn own(name: &str) -> String {
-    format!("\"{name}\"")
-}
-
-/// A text as a literal. The empty one is NULL to Oracle: Bobak's is [`EMPTY`](crate::values::EMPTY).
-pub(crate) fn literal(text: &str) -> String {
-    match text {
-        "" => "CHR(0)".to_owned(),
-        _ => format!("'{}'", text.replace('\'', "''")),
-    }
-}
-
-pub(crate) fn column(table: &TableSchema, place: usize) -> String {
-    quoted(column_name(table, place))
 }
 
 /// The name of what checks that a column has a value of its type.

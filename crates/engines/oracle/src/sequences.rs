@@ -2,10 +2,11 @@
 //! that is done on a connection of its own.
 
 use crate::connection::Connection;
-use crate::names::{column, own, quoted, sequence_name};
+use crate::dialect::OracleStatements;
+use crate::names::sequence_name;
 use crate::writes::has_sequence;
 use bobak_core::{Result, TableSchema};
-use bobak_engine_common::{StatementConnection, no_key_left};
+use bobak_engine_common::{StatementConnection, StatementDialect, no_key_left};
 
 /// The most keys that are left out after one that a row was given, so that many more can be given until the sequence is changed
 /// again.
@@ -20,7 +21,7 @@ const AT_END: i32 = 8_004;
 
 /// The statement that creates the sequence of a table's keys.
 pub(crate) fn created(table: &TableSchema) -> String {
-    let name = own(&sequence_name(table));
+    let name = OracleStatements.own(sequence_name(table));
     format!("CREATE SEQUENCE {name} START WITH 1 INCREMENT BY 1 MAXVALUE {} CACHE 100", i64::MAX)
 }
 
@@ -38,7 +39,10 @@ fn restart(connection: &mut Connection, table: &TableSchema, key: i64) -> Result
 /// The statement by which a sequence goes on so far after a key.
 pub(crate) fn restarted(table: &TableSchema, key: i64, headroom: i64) -> String {
     let next = key.saturating_add(headroom).max(1);
-    format!("ALTER SEQUENCE {} RESTART START WITH {next}", own(&sequence_name(table)))
+    format!(
+        "ALTER SEQUENCE {} RESTART START WITH {next}",
+        OracleStatements.own(sequence_name(table))
+    )
 }
 
 /// Makes the sequence go on after the largest key.
@@ -47,7 +51,11 @@ pub(crate) fn restarted(table: &TableSchema, key: i64, headroom: i64) -> String 
 /// Those of the server; `OutOfRange` if there is no larger key.
 pub(crate) fn skip(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let key = table.key().first().copied().unwrap_or(0);
-    let sql = format!("SELECT MAX({}) FROM {}", column(table, key), quoted(table.name()));
+    let sql = format!(
+        "SELECT MAX({}) FROM {}",
+        OracleStatements.column(table, key),
+        OracleStatements.quoted(table.name())
+    );
     match connection.integers(Some((table, table.key())), &sql, &[])?.pop() {
         Some(i64::MAX) => Err(no_key_left(table)),
         largest => restart(connection, table, largest.unwrap_or(0)),
@@ -62,7 +70,7 @@ pub(crate) fn pass(connection: &mut Connection, table: &TableSchema, key: i64) -
     if !has_sequence(table) || key < 1 {
         return Ok(());
     }
-    let sql = format!("SELECT {}.NEXTVAL FROM DUAL", own(&sequence_name(table)));
+    let sql = format!("SELECT {}.NEXTVAL FROM DUAL", OracleStatements.own(sequence_name(table)));
     let next = match connection.integers(Some((table, table.key())), &sql, &[]) {
         Err(error) if matches!(error.code(), Some(AT_END | NO_SEQUENCE)) => return Ok(()),
         next => next?,

@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::settings::OracleIsolation;
+use crate::values::SERVER;
 use crate::{batch, catalog, query, schema, sql_text};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -9,7 +10,6 @@ use bobak_core::{
 };
 use bobak_engine_common::{
     AddTableRow, ServerOperations, ServerPhase, ServerWrite, TransactionConnection,
-    reject_table_changes, reject_vectors,
 };
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ const SERIALIZABLE: &str = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
 
 impl ServerOperations for Connection {
     const ENGINE: &'static str = "oracle";
+    const SERVER: &'static str = SERVER;
     const CATALOG: &[(&str, AddTableRow)] = &catalog::QUERIES;
 
     fn begin(&mut self, is_callers: bool) -> Result<()> {
@@ -66,11 +67,6 @@ impl ServerOperations for Connection {
 
     fn result_columns(&mut self, _: &str, _: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
         Ok(Self::result_columns(self))
-    }
-
-    fn check_changes(changes: &[SchemaChange]) -> Result<()> {
-        reject_table_changes(changes, "Oracle")?;
-        reject_vectors(changes, "Oracle")
     }
 
     fn no_alter_inside(&self) -> Option<&'static str> {

@@ -41,11 +41,7 @@ settings! {
         /// How long the server may be silent during a query or a change of the schema; 0 for no limit.
         statement_timeout: Option<Duration> = Some(Duration::from_secs(300));
     } and {
-        host: String,
-        port: u16,
-        service: String,
-        user: String,
-        password: String,
+        address: ServerAddress,
     }
 }
 
@@ -53,24 +49,25 @@ choices!(
     OracleIsolation: "serializable" => Serializable, "read-committed" => ReadCommitted
 );
 
-/// The port of a server out of the box.
-const PORT: u16 = 1521;
+/// The port of a server out of the box; there is no such user.
+const DEFAULTS: (u16, &str) = (1521, "");
 const USAGE: &str = "write oracle://user:password@host:port/service";
 
 impl OracleBuilder {
     pub(crate) fn new(host: String, service: String) -> Self {
-        Self { host, port: PORT, service, ..Self::default() }
+        let address = ServerAddress::new(host, service, DEFAULTS);
+        Self { address, ..Self::default() }
     }
 
     /// The server's port. Default: 1521.
     pub fn port(mut self, port: u16) -> Self {
-        self.port = port;
+        self.address.port = port;
         self
     }
 
     /// The user and the password.
     pub fn login(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
-        (self.user, self.password) = (user.into(), password.into());
+        (self.address.user, self.address.password) = (user.into(), password.into());
         self
     }
 
@@ -79,23 +76,23 @@ impl OracleBuilder {
     /// # Errors
     /// `Config`, without the password.
     pub fn from_url(url: &str) -> Result<Self> {
-        let rest = url.strip_prefix("oracle://").ok_or_else(|| config(USAGE))?;
-        let address = ServerAddress::parse(rest, PORT, USAGE)?;
-        let (user, password) = address.login.ok_or_else(|| config(USAGE))?;
-        let mut builder = Self::new(address.host, address.database).port(address.port);
-        builder = builder.login(user, password);
-        builder.set_query(address.settings)?;
+        let (address, settings) = ServerAddress::parse(url, ("oracle", USAGE), DEFAULTS)?;
+        if address.user.is_empty() {
+            return Err(config(USAGE));
+        }
+        let mut builder = Self { address, ..Self::default() };
+        builder.set_query(settings)?;
         Ok(builder)
     }
 
     /// Where a connection goes.
     pub(crate) fn target(&self) -> OraclePlace {
         OraclePlace {
-            host: self.host.clone(),
-            port: self.port,
-            service: self.service.clone(),
-            user: self.user.clone(),
-            password: self.password.clone(),
+            host: self.address.host.clone(),
+            port: self.address.port,
+            service: self.address.database.clone(),
+            user: self.address.user.clone(),
+            password: self.address.password.clone(),
             tls: self.tls,
             wallet: self.wallet.as_ref().map(|folder| folder.display().to_string()),
             program: self.application_name.clone(),
@@ -112,7 +109,7 @@ mod tests {
     fn urls_name_the_service() {
         let url = "oracle://ada:p%40ss@db1:1522/shop?connections=3&isolation=read-committed";
         let builder = OracleBuilder::from_url(url).unwrap();
-        assert_eq!((&*builder.user, &*builder.password), ("ada", "p@ss"));
+        assert_eq!((&*builder.address.user, &*builder.address.password), ("ada", "p@ss"));
         assert_eq!(format!("{:?}", builder.target()), "db1:1522/shop");
         assert_eq!(builder.connections, 3);
         assert_eq!(builder.isolation, OracleIsolation::ReadCommitted);

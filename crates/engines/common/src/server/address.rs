@@ -57,36 +57,61 @@ fn parse_host(text: &str, port: u16) -> Result<(String, u16)> {
     Ok((decode(name)?, port))
 }
 
-/// The parts of `user:password@host:port/database?settings`, decoded but for the settings.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerAddress<'u> {
+/// Where a database is on a server, and who logs in.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ServerAddress {
     /// The host, without the brackets of an IPv6 address.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// What follows the first `/`.
+    /// The database, or what the server calls so.
     pub database: String,
-    /// The user and the password, if the URL has a login. The password may be empty.
-    pub login: Option<(String, String)>,
-    /// The settings, as they are written.
-    pub settings: &'u str,
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
 }
 
-impl<'u> ServerAddress<'u> {
-    /// Reads what follows the scheme of a URL; `port` is the default, `usage` the message for one that has no host or no
-    /// database.
+impl ServerAddress {
+    /// The address of a database, at the default port and with the default user, who has no password.
+    #[must_use]
+    pub fn new(host: String, database: String, (port, user): (u16, &str)) -> Self {
+        Self { host, port, database, user: user.to_owned(), password: String::new() }
+    }
+
+    /// Reads `scheme://user:password@host:port/database?settings`; returns the settings, too, as they are written. `usage` is the
+    /// message for a URL of another scheme, or without a host or a database.
     ///
     /// # Errors
     /// `Config`, without the password.
-    pub fn parse(rest: &'u str, port: u16, usage: &str) -> Result<Self> {
-        let ServerUrl { mut hosts, database, user, password, settings } =
-            ServerUrl::parse(rest, port)?;
+    pub fn parse<'u>(
+        url: &'u str,
+        (scheme, usage): (&str, &str),
+        (port, user): (u16, &str),
+    ) -> Result<(Self, &'u str)> {
+        let rest = url.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
+        let url = ServerUrl::parse(rest.ok_or_else(|| config(usage))?, port)?;
+        let mut hosts = url.hosts;
         let (host, port) = hosts.pop().filter(|_| hosts.is_empty()).unwrap_or_default();
-        if host.is_empty() || database.is_empty() {
+        if host.is_empty() || url.database.is_empty() {
             return Err(config(usage));
         }
-        let login = user.map(|user| (user, password.unwrap_or_default()));
-        Ok(Self { host, port, database, login, settings })
+        let password = url.password.filter(|_| url.user.is_some()).unwrap_or_default();
+        let user = url.user.unwrap_or_else(|| user.to_owned());
+        Ok((Self { host, port, database: url.database, user, password }, url.settings))
+    }
+}
+
+impl std::fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}/{}", self.host, self.port, self.database)
+    }
+}
+
+impl std::fmt::Debug for ServerAddress {
+    /// Without the password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}@{self}", self.user)
     }
 }
 
@@ -100,10 +125,14 @@ mod tests {
         assert_eq!(url.hosts, [("h1".into(), 9), ("::1".into(), 2), (String::new(), 3)]);
         assert_eq!((url.user.as_deref(), url.password.as_deref()), (Some("a@b"), Some("p:w")));
         assert_eq!((&*url.database, url.settings), ("db/1", "x=1"));
-        let address = ServerAddress::parse("h/db", 9, "usage").unwrap();
-        assert_eq!((&*address.host, address.port, address.login), ("h", 9, None));
+        let parse = |url| ServerAddress::parse(url, ("x", "usage"), (9, "me"));
+        let (address, settings) = parse("x://h/db?y=2").unwrap();
+        assert_eq!((address.to_string().as_str(), &*address.user), ("h:9/db", "me"));
+        assert_eq!((&*address.password, settings), ("", "y=2"));
+        assert!(parse("y://h/db").is_err());
         for wrong in ["u:secret/x@h/db", "u:secret@h:x/db", "u:secret@h", "u:secret@a,b/db"] {
-            let error = ServerAddress::parse(wrong, 9, "usage").err().unwrap();
+            let url = format!("x://{wrong}");
+            let error = ServerAddress::parse(&url, ("x", "usage"), (9, "me")).err().unwrap();
             assert!(!error.to_string().contains("secret"), "{error}");
         }
     }

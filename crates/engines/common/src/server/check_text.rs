@@ -1,29 +1,64 @@
 //! CHECK rules as the SQL of databases that have conditions and values, and no truth values: a truth is 0, 1 or NULL
 //! wherever a value can be.
 
-use crate::reject_generated;
+use crate::{StatementDialect, reject_generated};
 use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
-use bobak_core::{Collation, ColumnSchema, Comparison, Result, TableSchema, Type, Value};
+use bobak_core::{Collation, ColumnSchema, Comparison, Result, TableSchema, Type, Value, ValueRef};
 
 /// What each database writes in its own way. Expressions are given as its SQL.
-pub trait CheckDialect {
+pub trait CheckDialect: StatementDialect {
     /// The engine's name.
     const ENGINE: &'static str;
 
-    /// A column.
+    /// A column in a check.
     ///
     /// # Errors
     /// `Unsupported` if the database cannot compare such.
-    fn column(&self, table: &TableSchema, place: usize) -> Result<String>;
+    fn checked_column(&self, table: &TableSchema, place: usize) -> Result<String> {
+        Ok(self.column(table, place))
+    }
 
-    /// A value, which may be NULL.
+    /// A text as a literal.
+    fn text_literal(&self, text: &str) -> String {
+        text_literal(text)
+    }
+
+    /// A value of a type as a literal.
     ///
     /// # Errors
-    /// `Unsupported` if the database has no such.
-    fn literal(&self, value: &Value<'_>, ty: Option<Type>) -> Result<String>;
+    /// `OutOfRange`, `Unsupported` if the database has no such.
+    fn value_literal(&self, ty: Type, value: ValueRef<'_>) -> Result<String>;
 
-    /// A text as it is compared under a collation.
-    fn compared(&self, text: String, collation: Collation) -> String;
+    /// A value in a check, which may be NULL.
+    ///
+    /// # Errors
+    /// As [`value_literal`](Self::value_literal).
+    fn checked_literal(&self, value: &Value<'_>, ty: Option<Type>) -> Result<String> {
+        match value {
+            Value::Null => Ok("CAST(NULL AS INTEGER)".to_owned()),
+            value => self.value_literal(ty.unwrap_or(Type::Any), value.as_ref()),
+        }
+    }
+
+    /// A text with all of its letters in small.
+    fn lower(&self, text: &str) -> String {
+        let [large, small] = ["İ", "i\u{307}"].map(|text| self.text_literal(text));
+        format!("LOWER(REPLACE({text}, {large}, {small}))")
+    }
+
+    /// A text with the letters that a collation ignores in small.
+    fn folded_text(&self, text: String, collation: Collation) -> String {
+        match collation {
+            Collation::Binary => text,
+            Collation::NoCase => self.letters(&text, false),
+            Collation::UnicodeNoCase => self.lower(&text),
+        }
+    }
+
+    /// A text as it is compared under a collation in a check.
+    fn checked_text(&self, text: String, collation: Collation) -> String {
+        self.folded_text(text, collation)
+    }
 
     /// Whether two values are NULL, or equal as they are `compared`. For databases without `IS NOT DISTINCT FROM`.
     fn is_same(&self, [first, second]: [&str; 2], compared: [&str; 2]) -> String {
@@ -58,11 +93,17 @@ pub trait CheckDialect {
     }
 }
 
+/// A text as a literal of standard SQL.
+#[must_use]
+pub fn text_literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// The condition of a column's check, in a dialect; `None` if it has none.
 ///
 /// # Errors
 /// As [`CheckExpression::parse`]; those of the dialect.
-pub fn check_condition<D: CheckDialect>(
+pub fn check_condition<D: CheckDialect + ?Sized>(
     dialect: &D,
     table: &TableSchema,
     column: &ColumnSchema,
@@ -74,12 +115,12 @@ pub fn check_condition<D: CheckDialect>(
     CheckWriter { dialect, table }.truth(check.root()).map(Some)
 }
 
-struct CheckWriter<'t, D> {
+struct CheckWriter<'t, D: ?Sized> {
     dialect: &'t D,
     table: &'t TableSchema,
 }
 
-impl<D: CheckDialect> CheckWriter<'_, D> {
+impl<D: CheckDialect + ?Sized> CheckWriter<'_, D> {
     fn ty(&self, node: &CheckNode) -> ExpressionType {
         node.ty(self.table)
     }
@@ -145,15 +186,15 @@ impl<D: CheckDialect> CheckWriter<'_, D> {
     fn compared(&self, node: &CheckNode, collation: Option<Collation>) -> Result<String> {
         let value = self.value(node)?;
         Ok(match self.ty(node) {
-            ExpressionType::Text => self.dialect.compared(value, collation.unwrap_or_default()),
+            ExpressionType::Text => self.dialect.checked_text(value, collation.unwrap_or_default()),
             _ => value,
         })
     }
 
     fn value(&self, node: &CheckNode) -> Result<String> {
         Ok(match node {
-            CheckNode::Column(place) => self.dialect.column(self.table, *place)?,
-            CheckNode::Literal(value, ty) => self.dialect.literal(value, *ty)?,
+            CheckNode::Column(place) => self.dialect.checked_column(self.table, *place)?,
+            CheckNode::Literal(value, ty) => self.dialect.checked_literal(value, *ty)?,
             CheckNode::Arithmetic(operation, left, right) => {
                 let operand = |node| Ok((self.value(node)?, self.ty(node)));
                 self.dialect.arithmetic(*operation, [operand(left)?, operand(right)?])

@@ -10,11 +10,13 @@ mod narrow_amounts;
 mod operations;
 mod phase;
 mod pool;
+mod prepared_statements;
 mod query;
 mod row;
 mod row_steps;
 mod row_write;
 mod savepoints;
+mod schema_dialect;
 mod schema_plan;
 mod session;
 mod statement_connection;
@@ -24,12 +26,13 @@ mod texts;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod transaction;
+mod violations;
 
 use bobak_core::Capabilities;
 
 pub use address::{ServerAddress, ServerUrl};
 pub use batch::{ServerBatch, ServerWrite};
-pub use check_text::{CheckDialect, check_condition};
+pub use check_text::{CheckDialect, check_condition, text_literal};
 pub use condition::{Comparability, ServerCondition};
 pub use names::{
     check_name, column_name, index_name, key_name, reference_name, substitute_name, swap_case,
@@ -38,20 +41,20 @@ pub use narrow_amounts::NarrowAmounts;
 pub use operations::ServerOperations;
 pub use phase::ServerPhase;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
+pub use prepared_statements::PreparedStatementCache;
 pub use query::key_of_row;
 pub(crate) use query::{check_texts, each_by_key, lock_rows, rows_to_lock};
 pub use row::{ServerRow, ServerValue};
 pub use row_steps::RowSteps;
 pub(crate) use row_write::none_if_beyond;
 pub use row_write::{
-    check_length, check_row_length, ends_transaction, in_column, in_constraint, index_columns,
-    is_exact, is_of_key, is_row_error, is_text, kept_type, makes_key, needs_key, no_key_returned,
-    reject_null,
+    check_length, check_row_length, ends_transaction, in_column, is_exact, is_of_key, is_row_error,
+    is_text, kept_type, makes_key, needs_key, no_key_returned, reject_null,
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
+pub use schema_dialect::SchemaDialect;
 pub use schema_plan::{
-    PlannedKey, SchemaPlanner, key_text, listed_reference, reference_actions, reference_pairs,
-    reference_text,
+    PlannedKey, SchemaPlanner, listed_reference, reference_actions, reference_pairs, reference_text,
 };
 pub use session::ServerSession;
 pub use statement_connection::{StatementConnection, query_table, scan_with};
@@ -59,6 +62,10 @@ pub use statement_value::{StatementValue, kept_types, written_columns};
 pub use table::{AddTableRow, ServerTable, catalog_integer, catalog_text, read_catalog};
 pub use texts::{StatementDialect, sql_operator};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};
+pub use violations::{
+    DUPLICATE, REFERENCE, REQUIRED, about_table, column_error, connecting_kind, in_constraint,
+    index_columns, violated_check, violated_reference,
+};
 
 /// What the servers of databases with SQL have in common.
 #[must_use]

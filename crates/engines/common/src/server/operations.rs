@@ -2,7 +2,8 @@
 
 use crate::{
     AddTableRow, Connector, Pool, RowSteps, SavepointStep, ServerBatch, ServerWrite,
-    StatementValue, is_row_error, lock_rows, query_table, read_catalog, rows_to_lock,
+    StatementValue, is_row_error, lock_rows, query_table, read_catalog, reject_table_changes,
+    reject_vectors, rows_to_lock,
 };
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -17,6 +18,9 @@ use std::time::Duration;
 pub trait ServerOperations: RowSteps + Send {
     /// The engine's name.
     const ENGINE: &'static str;
+
+    /// The server's name, for messages.
+    const SERVER: &'static str;
 
     /// The queries of the catalog for tables, as [`read_catalog`] takes them.
     const CATALOG: &[(&str, AddTableRow)] = &[];
@@ -253,7 +257,10 @@ pub trait ServerOperations: RowSteps + Send {
     ///
     /// # Errors
     /// `Unsupported`.
-    fn check_changes(changes: &[SchemaChange]) -> Result<()>;
+    fn check_changes(changes: &[SchemaChange]) -> Result<()> {
+        reject_table_changes(changes, Self::SERVER)?;
+        reject_vectors(changes, Self::SERVER)
+    }
 
     /// Why the schema cannot be changed in a transaction, if it cannot.
     fn no_alter_inside(&self) -> Option<&'static str>;

@@ -67,20 +67,6 @@ pub fn in_column(error: Error, table: &TableSchema, place: Option<usize>) -> Err
     }
 }
 
-/// An error with the table and the columns of its constraint; with this table if there is none.
-#[must_use]
-pub fn in_constraint(
-    error: Error,
-    found: Option<(String, String)>,
-    table: Option<&TableSchema>,
-) -> Error {
-    match (found, table) {
-        (Some((table, columns)), _) => error.in_table(table).in_column(columns),
-        (None, Some(table)) => error.in_table(table.name().to_owned()),
-        (None, None) => error,
-    }
-}
-
 /// The type whose values a column keeps.
 #[must_use]
 pub fn kept_type(table: &TableSchema, place: usize) -> Type {
@@ -137,21 +123,6 @@ pub fn makes_key(table: &TableSchema, place: usize) -> bool {
     table.has_integer_key()
         && table.key() == [place]
         && table.key_generation() == KeyGeneration::Engine
-}
-
-/// The columns of the key or an index, by its name in the database: one of Bobak's, or that of another program's index.
-pub fn index_columns(
-    table: &TableSchema,
-    mut is_own: impl FnMut(&str) -> bool,
-    is_other: impl Fn(&str) -> bool,
-) -> Option<&[usize]> {
-    if is_own(&crate::key_name(table)) {
-        return Some(table.key());
-    }
-    let indexes = table.indexes().iter();
-    let own = indexes.clone().find(|index| is_own(&crate::index_name(table, &index.name)));
-    let found = own.or_else(|| indexes.clone().find(|index| is_other(&index.name)))?;
-    Some(&found.columns)
 }
 
 /// Whether an error means that the database has undone the whole transaction, not the statement alone.

@@ -1,7 +1,12 @@
 //! Changes of the schema that add something, as the statements of a server.
 
-use crate::{StatementDialect, TableAdditions, add_created_tables, find_table, foreign_keys_of};
-use bobak_core::{ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Value};
+use crate::{
+    SchemaDialect, StatementDialect, TableAdditions, add_created_tables, find_table,
+    foreign_keys_of, key_name, reference_name,
+};
+use bobak_core::{
+    ForeignKey, IndexSchema, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Value,
+};
 
 /// The key of a table that is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +20,7 @@ pub enum PlannedKey {
 /// Collects the statements of changes: those of each change in their order, then foreign keys, then descriptions.
 pub trait SchemaPlanner {
     /// How statements are written.
-    type Dialect: StatementDialect;
+    type Dialect: SchemaDialect;
 
     /// How statements are written.
     fn dialect(&self) -> Self::Dialect;
@@ -23,29 +28,32 @@ pub trait SchemaPlanner {
     /// Adds a statement, and the table that its errors name.
     fn push(&mut self, table: &TableSchema, text: String);
 
-    /// The definition of a column: its name, type and default.
-    ///
-    /// # Errors
-    /// `Unsupported` for a column that the server cannot have.
-    fn definition(
-        &self,
-        table: &TableSchema,
-        place: usize,
-        default: Option<&Value<'_>>,
-        is_required: bool,
-    ) -> Result<String>;
-
     /// What else the statement defines that creates a table: its checks.
     ///
     /// # Errors
     /// `Unsupported` for a check that the server cannot have.
-    fn constraints(&self, table: &TableSchema) -> Result<Vec<String>>;
+    fn constraints(&self, table: &TableSchema) -> Result<Vec<String>> {
+        let checks = (0..table.columns().len()).map(|place| self.dialect().checks(table, place));
+        Ok(checks.collect::<Result<Vec<_>>>()?.concat())
+    }
 
     /// The key.
     ///
     /// # Errors
     /// `Unsupported` for a key that the server cannot have.
-    fn key(&self, table: &TableSchema) -> Result<PlannedKey>;
+    fn key(&self, table: &TableSchema) -> Result<PlannedKey> {
+        let dialect = self.dialect();
+        let (name, key) = (dialect.own(key_name(table)), table.key().iter().copied());
+        if key.clone().all(|place| dialect.folded(table, place).is_none()) {
+            let columns = dialect.columns(table, key);
+            return Ok(PlannedKey::Constraint(format!(
+                "CONSTRAINT {name} PRIMARY KEY ({columns})"
+            )));
+        }
+        let columns: Vec<_> = key.map(|place| dialect.indexed(table, place)).collect();
+        let (to, columns) = (dialect.quoted(table.name()), columns.join(", "));
+        Ok(PlannedKey::Index(format!("CREATE UNIQUE INDEX {name} ON {to} ({columns})")))
+    }
 
     /// Adds what a table needs before it is created.
     fn before_table(&mut self, _: &TableSchema) {}
@@ -53,15 +61,66 @@ pub trait SchemaPlanner {
     /// Adds a column.
     ///
     /// # Errors
-    /// As [`definition`](Self::definition).
-    fn add_column(&mut self, table: &TableSchema, place: usize) -> Result<()>;
+    /// As [`SchemaDialect::definition`].
+    fn add_column(&mut self, table: &TableSchema, place: usize) -> Result<()> {
+        let (dialect, column) = (self.dialect(), table.column_at(place)?);
+        let value = column.added_value();
+        let alter = format!("ALTER TABLE {}", dialect.quoted(table.name()));
+        let default = Some(&value).filter(|value| **value != Value::Null);
+        let is_required = !column.nullable && default.is_some();
+        let text = dialect.definition(table, place, default, is_required)?;
+        let text = dialect.added(column, text, default.is_some());
+        self.push(table, format!("{alter} ADD {text}"));
+        // The default is that of old rows only.
+        if default.is_some() && column.default.is_none() {
+            self.push(table, format!("{alter} {}", dialect.without_default(table, column)));
+        }
+        for check in dialect.checks(table, place)? {
+            self.push(table, format!("{alter} ADD {check}"));
+        }
+        Ok(())
+    }
 
-    /// Adds an index. `created` is the table as it was made, whose columns may have another type without the index.
+    /// The statement that adds an index. `created` is the table as it was made, whose columns may have another type without the
+    /// index.
     ///
     /// # Errors
     /// `Unsupported` for an index that the server cannot have.
-    fn add_index(&mut self, table: &TableSchema, index: usize, created: &TableSchema)
-    -> Result<()>;
+    fn index_text(
+        &self,
+        table: &TableSchema,
+        index: &IndexSchema,
+        created: &TableSchema,
+    ) -> Result<String>;
+
+    /// Prepares a column of an older table for an index.
+    ///
+    /// # Errors
+    /// `Unsupported` for a column that cannot be changed.
+    fn prepare_column(
+        &mut self,
+        _table: &TableSchema,
+        _place: usize,
+        _created: &TableSchema,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    /// Adds an index.
+    ///
+    /// # Errors
+    /// `Unsupported` for an index that the server cannot have.
+    fn add_index(
+        &mut self,
+        table: &TableSchema,
+        index: usize,
+        created: &TableSchema,
+    ) -> Result<()> {
+        let Some(index) = table.indexes().get(index) else { return Ok(()) };
+        index.columns.iter().try_for_each(|&place| self.prepare_column(table, place, created))?;
+        self.push(table, self.index_text(table, index, created)?);
+        Ok(())
+    }
 
     /// Prepares the columns of a foreign key that a table gets later.
     ///
@@ -84,8 +143,14 @@ pub trait SchemaPlanner {
         &mut self,
         table: &TableSchema,
         key: &ForeignKey,
-        tables: &[TableSchema],
-    ) -> Result<()>;
+        _tables: &[TableSchema],
+    ) -> Result<()> {
+        let dialect = self.dialect();
+        let name = dialect.own(reference_name(table, &key.columns, &key.table));
+        let text = reference_text(&dialect, table, (&name, &key.table), reference_pairs(key));
+        self.push(table, text + &reference_actions(key));
+        Ok(())
+    }
 
     /// Describes a table, for those that read the schema.
     ///
@@ -101,7 +166,8 @@ pub trait SchemaPlanner {
         let mut parts = Vec::new();
         for (place, column) in table.columns().iter().enumerate() {
             let is_required = !column.nullable || table.key().contains(&place);
-            parts.push(self.definition(table, place, column.default.as_ref(), is_required)?);
+            let default = column.default.as_ref();
+            parts.push(self.dialect().definition(table, place, default, is_required)?);
         }
         parts.extend(self.constraints(table)?);
         let mut key_index = None;
@@ -198,25 +264,6 @@ fn plan_change<'t, P: SchemaPlanner + ?Sized>(
         }
         _ => Ok((whole, Vec::new())),
     }
-}
-
-/// The key of a table that is created: a constraint, or an index of `compared`, which writes each column as it is compared,
-/// if one of them `is_folded` there.
-pub fn key_text<D: StatementDialect>(
-    dialect: &D,
-    table: &TableSchema,
-    name: &str,
-    is_folded: impl Fn(usize) -> bool,
-    compared: impl Fn(usize) -> String,
-) -> PlannedKey {
-    let key = table.key().iter().copied();
-    if !key.clone().any(is_folded) {
-        let columns = dialect.columns(table, key);
-        return PlannedKey::Constraint(format!("CONSTRAINT {name} PRIMARY KEY ({columns})"));
-    }
-    let (to, columns) = (dialect.quoted(table.name()), key.map(compared).collect::<Vec<_>>());
-    let columns = columns.join(", ");
-    PlannedKey::Index(format!("CREATE UNIQUE INDEX {name} ON {to} ({columns})"))
 }
 
 /// The statement that adds a foreign key of columns to those of another table, without its actions.

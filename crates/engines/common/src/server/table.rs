@@ -1,6 +1,6 @@
 //! Tables as the catalog of a server lists them: a row for each table, column, and column of an index or a foreign key.
 
-use crate::{StatementDialect, table_from_json};
+use crate::{StatementDialect, index_name, key_name, table_from_json};
 use bobak_core::{
     ColumnSchema, ForeignKey, Result, Row, TableSchema, TableSchemaBuilder, Type, ValueRef,
 };
@@ -140,10 +140,10 @@ impl ServerTable {
         let parsed = || table_from_json(&serde_json::from_str(&json).ok()?).ok();
         let table = self.described.take().or_else(parsed)?;
         let has_index = |name: String| self.indexes.iter().any(|known| known.name == name);
-        let has_key = || !self.key.is_empty() || has_index(names.key_name(&table));
+        let has_key = || !self.key.is_empty() || has_index(names.own_stored(key_name(&table)));
         let has_indexes = || {
             let mut indexes = table.indexes().iter();
-            indexes.all(|index| has_index(names.index_name(&table, &index.name)))
+            indexes.all(|index| has_index(names.own_stored(index_name(&table, &index.name))))
         };
         let has_column = |column: &ColumnSchema| {
             let name = names.shown(&names.stored(&column.name));

@@ -1,6 +1,6 @@
 //! The statements for rows in the words of a database whose parameters have numbers.
 
-use crate::{Comparability, StatementValue, column_name, index_name, key_name, written_columns};
+use crate::{Comparability, StatementValue, column_name, written_columns};
 use bobak_core::{Comparison, FieldSet, Result, TableSchema, ValueRef};
 use std::borrow::Cow;
 
@@ -19,14 +19,14 @@ pub trait StatementDialect {
         name.to_owned()
     }
 
-    /// The name of the index of a key that is no constraint.
-    fn key_name(&self, table: &TableSchema) -> String {
-        key_name(table)
+    /// A name of Bobak's own, as the catalog has it.
+    fn own_stored(&self, name: String) -> String {
+        name
     }
 
-    /// The name of an index of one of Bobak's tables.
-    fn index_name(&self, table: &TableSchema, name: &str) -> String {
-        index_name(table, name)
+    /// A name of Bobak's own, as statements have it.
+    fn own(&self, name: String) -> String {
+        self.quoted(&self.own_stored(name))
     }
 
     /// A name in quotes.
@@ -45,8 +45,24 @@ pub trait StatementDialect {
         self.number(number)
     }
 
+    /// The expression by which the server compares a column, if it is not the column.
+    fn folded(&self, _: &TableSchema, _: usize) -> Option<String> {
+        None
+    }
+
+    /// Whether a column has the value of a parameter.
+    fn equal(&self, table: &TableSchema, place: usize, parameter: &str) -> String {
+        let name = self.folded(table, place).unwrap_or_else(|| self.column(table, place));
+        format!("{name} = {parameter}")
+    }
+
     /// Whether columns have the values of the parameters from this number on.
-    fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String;
+    fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
+        let equal = |(&place, at): (&usize, usize)| {
+            self.equal(table, place, &self.parameter(table, place, at))
+        };
+        places.iter().zip(first..).map(equal).collect::<Vec<_>>().join(" AND ")
+    }
 
     /// What of a column and a value the server can compare as Bobak does; `None` for nothing.
     fn comparability(
@@ -124,12 +140,17 @@ pub trait StatementDialect {
         Default::default()
     }
 
+    /// What an insert says of a row whose only value is the key that the server makes.
+    fn no_values(&self, _: &TableSchema) -> String {
+        " DEFAULT VALUES".to_owned()
+    }
+
     /// Inserts a row; the server may make its key.
     fn insert(&self, table: &TableSchema, made: bool) -> String {
         let places: Vec<usize> = written_columns(table, made).collect();
         let [output, returning] = if made { self.returned_key(table) } else { Default::default() };
         let values = match places.is_empty() {
-            true => format!("{output} DEFAULT VALUES"),
+            true => format!("{output}{}", self.no_values(table)),
             false => {
                 let numbers = self.numbers(1, places.len());
                 format!(" ({}){output} VALUES ({numbers})", self.columns(table, places))
@@ -204,6 +225,21 @@ pub trait StatementDialect {
         let parts: Vec<String> = parts.collect();
         let name = self.quoted(table.name());
         Some((format!("DELETE FROM {name} WHERE {}", parts.join(" OR ")), ways.concat()))
+    }
+
+    /// A statement of each kind for a table, for tests that parse them.
+    fn samples(&self, table: &TableSchema) -> Vec<String> {
+        let is_set =
+            |place: &usize| !table.key().contains(place) && table.version() != Some(*place);
+        let fields: FieldSet = (0..table.columns().len()).filter(is_set).collect();
+        let mut samples = vec![
+            self.insert(table, false),
+            self.update(table, fields),
+            self.overwrite(table, FieldSet::default(), table.key()),
+            self.delete(table),
+        ];
+        samples.extend(self.delete_in_the_way(table, false).map(|(text, _)| text));
+        samples
     }
 }
 

@@ -5,7 +5,6 @@ use super::kept_column::new_values;
 use super::row_checks;
 use super::table_change::TableChange;
 use crate::catalog;
-use crate::columns::definition;
 use crate::comment;
 use crate::connection::{Connection, SchemaTexts};
 use crate::firebird_table::{FirebirdTable, own_number};
@@ -14,7 +13,7 @@ use crate::names::{Names, moved_name, quoted};
 use crate::schema::create;
 use crate::table_rules::{RuleKind, rules};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, TableSchema};
-use bobak_engine_common::{StatementDialect, find_table};
+use bobak_engine_common::{SchemaDialect, StatementDialect, find_table};
 
 /// Gives the table another name.
 ///
@@ -43,7 +42,7 @@ pub(super) fn run(connection: &mut Connection, change: &TableChange) -> Result<(
     let (names, to) = (change.names, &**change.alteration.to());
     let name = moved_name(to);
     let columns = (0..to.columns().len())
-        .map(|place| definition(names, to, place, None, to.key().contains(&place)));
+        .map(|place| names.definition(to, place, None, to.key().contains(&place)));
     let columns = columns.collect::<Result<Vec<_>>>()?.join(", ");
     let references = References::of(change)?;
     let created = [format!("CREATE TABLE {} ({columns})", quoted(&name))];

@@ -3,7 +3,6 @@
 use super::kept_column::{ColumnStep, KeptColumn};
 use super::table_change::TableChange;
 use super::{completion, row_checks};
-use crate::columns::value_literal;
 use crate::comment;
 use crate::connection::{Connection, SchemaTexts};
 use crate::firebird_table::own_number;
@@ -12,7 +11,7 @@ use crate::names::{Names, quoted};
 use crate::schema::add_column;
 use crate::table_rules::{RuleKind, TableRule, rules};
 use bobak_core::{Result, TableSchema};
-use bobak_engine_common::{StatementDialect, find_table};
+use bobak_engine_common::{CheckDialect, StatementDialect, find_table};
 use bobak_sql::rename_order;
 
 /// Makes the change.
@@ -206,7 +205,8 @@ fn alter(change: &TableChange) -> String {
 
 fn default_of(change: &TableChange, kept: &KeptColumn) -> Result<Option<String>> {
     let column = change.alteration.to().column_at(kept.new)?;
-    let value = column.default.as_ref().map(|value| value_literal(column, value.as_ref()));
+    let value =
+        column.default.as_ref().map(|value| change.names.value_literal(column.ty, value.as_ref()));
     value.transpose()
 }
 

@@ -1,11 +1,11 @@
 //! What a column that stays needs to have the type that its new form has.
 
 use super::table_change::TableChange;
-use crate::columns::{sql_type, value_literal};
+use crate::columns::sql_type;
 use crate::firebird_table::FirebirdTable;
 use crate::names::{Names, quoted};
 use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema, Value};
-use bobak_engine_common::StatementDialect;
+use bobak_engine_common::{CheckDialect, StatementDialect};
 
 /// How a column gets the type of its new form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +112,10 @@ fn step(stored: &str, wanted: &str, is_indexed: bool) -> ColumnStep {
 }
 
 /// The value that a new column has in old rows, as one of its type.
-fn filling(table: &TableSchema, place: usize) -> Result<String> {
+fn filling(names: Names, table: &TableSchema, place: usize) -> Result<String> {
     let (column, sql_type) = (table.column_at(place)?, sql_type(table, place)?);
     let value: Value<'_> = column.added_value();
-    let text = value_literal(column, value.as_ref())?;
+    let text = names.value_literal(column.ty, value.as_ref())?;
     Ok(if sql_type.starts_with("BLOB") { text } else { format!("CAST({text} AS {sql_type})") })
 }
 
@@ -133,7 +133,7 @@ pub(super) fn with_added_columns(
         let name = names.quoted(&column.name);
         match table.column(&column.name) {
             Ok(_) => Ok(name),
-            Err(_) => Ok(format!("{} AS {name}", filling(whole, place)?)),
+            Err(_) => Ok(format!("{} AS {name}", filling(names, whole, place)?)),
         }
     };
     let values = (0..whole.columns().len()).map(value).collect::<Result<Vec<_>>>()?;
@@ -148,7 +148,7 @@ pub(super) fn new_values(change: &TableChange) -> Result<Vec<String>> {
     let to = change.alteration.to();
     let value = |place: usize| match change.kept.iter().find(|column| column.new == place) {
         Some(column) => Ok(column.converted()),
-        None => filling(to, place),
+        None => filling(change.names, to, place),
     };
     (0..to.columns().len()).map(value).collect()
 }

@@ -3,14 +3,13 @@
 
 use super::kept_column::{KeptColumn, new_values, with_added_columns};
 use super::table_change::TableChange;
-use crate::checks::condition;
-use crate::columns::{exact, folded, length_limit};
+use crate::columns::{exact, length_limit};
 use crate::connection::Connection;
 use crate::names::Names;
 use crate::table_rules::{RuleKind, TableRule, check_error};
 use crate::values::is_text;
 use bobak_core::{ColumnSchema, Error, ErrorKind, LengthLimit, Result, TableSchema};
-use bobak_engine_common::StatementDialect;
+use bobak_engine_common::{StatementDialect, check_condition};
 
 /// A query, and the error if it has a row.
 type RowCheck = (String, Error);
@@ -86,7 +85,7 @@ pub(crate) fn broken_check(
     rows: &str,
 ) -> Result<Option<RowCheck>> {
     let column = table.column_at(place)?;
-    let Some(condition) = condition(names, table, column)? else { return Ok(None) };
+    let Some(condition) = check_condition(&names, table, column)? else { return Ok(None) };
     let sql = format!("SELECT FIRST 1 1 FROM {rows} WHERE NOT ({condition})");
     Ok(Some((sql, check_error(table, column))))
 }
@@ -95,7 +94,7 @@ pub(crate) fn broken_check(
 fn duplicates(names: Names, table: &TableSchema, place: usize, rows: &str) -> Option<RowCheck> {
     let index = table.indexes().get(place).filter(|index| index.unique)?;
     let value = |place: &usize| {
-        let is_exact = folded(names, table, *place).is_some()
+        let is_exact = names.folded(table, *place).is_some()
             || table.columns().get(*place).is_some_and(is_text);
         if is_exact { exact(names, table, *place) } else { names.column(table, *place) }
     };

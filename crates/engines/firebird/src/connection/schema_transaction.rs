@@ -17,7 +17,7 @@ impl Connection {
 
     /// Forgets the prepared statements, which would hold tables that a change of the schema needs.
     pub(crate) fn forget_statements(&mut self) -> Result<()> {
-        for (_, (statement, _)) in self.statements.drain() {
+        for statement in self.statements.take_all() {
             self.channel.free(statement.handle);
         }
         self.generators.clear();
@@ -29,7 +29,7 @@ impl Connection {
     /// The integer of a query's row, if it has one. The statement is not kept, so that it does not hold its tables.
     pub(crate) fn once(&mut self, table: &TableSchema, sql: &str) -> Result<Option<i64>> {
         let found = self.integers(Some((table, &[])), sql, &[]);
-        if let Some((statement, _)) = self.statements.remove(sql) {
+        if let Some(statement) = self.statements.remove(sql) {
             self.channel.free(statement.handle);
         }
         found.map(|found| found.first().copied())

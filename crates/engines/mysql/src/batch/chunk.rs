@@ -95,7 +95,12 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
             let mut rest = run;
             while !rest.is_empty() {
                 let (now, later) = rest.split_at(statement_size(rest.len()).min(rest.len()));
-                self.insert(now, without_key, at, results)?;
+                match self.can_join(without_key) {
+                    true => self.in_halves(now, at, results, &|part, rows| {
+                        part.insert_all(rows, without_key)
+                    })?,
+                    false => self.singly(now, at, results)?,
+                }
                 at += now.len();
                 rest = later;
             }
@@ -107,40 +112,37 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
         needs_key(self.target.table, row)
     }
 
-    /// Inserts rows in one statement; if it fails, in halves.
-    fn insert(
+    /// Sends rows by one statement; if it fails, in halves.
+    fn in_halves(
         &mut self,
         rows: &[EncodedRow<'b>],
-        without_key: bool,
         at: usize,
         results: &mut RowResults,
+        all: &impl Fn(&mut Self, &[EncodedRow<'b>]) -> Result<Vec<Outcome>>,
     ) -> Result<()> {
-        let no_keys_come_back =
-            without_key && self.sender.connection.flavour.dialect != Dialect::MariaDb;
-        if rows.len() < 2 || no_keys_come_back {
+        if rows.len() < 2 {
             return self.singly(rows, at, results);
         }
-        match self.insert_all(rows, without_key) {
-            Ok(keys) if without_key => {
-                results.extend(
-                    keys.into_iter().map(|k| Ok(Outcome::Inserted(Some(GeneratedKey::Int(k))))),
-                );
-                Ok(())
-            }
-            Ok(_) => {
-                results.extend(rows.iter().map(|_| Ok(Outcome::Inserted(None))));
+        match all(self, rows) {
+            Ok(outcomes) => {
+                results.extend(outcomes.into_iter().map(Ok));
                 Ok(())
             }
             Err(error) if is_row_error(error.kind()) => {
                 let (left, right) = rows.split_at(rows.len() / 2);
-                self.insert(left, without_key, at, results)?;
-                self.insert(right, without_key, at + left.len(), results)
+                self.in_halves(left, at, results, all)?;
+                self.in_halves(right, at + left.len(), results, all)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn insert_all(&mut self, rows: &[EncodedRow<'b>], without_key: bool) -> Result<Vec<i64>> {
+    /// Whether one statement can insert several rows: if it makes their keys, these must come back.
+    fn can_join(&self, without_key: bool) -> bool {
+        !without_key || self.sender.connection.flavour.dialect == Dialect::MariaDb
+    }
+
+    fn insert_all(&mut self, rows: &[EncodedRow<'b>], without_key: bool) -> Result<Vec<Outcome>> {
         let table = self.target.table;
         let verb = match self.target.verb {
             Verb::InsertOrReplace => Verb::InsertOrReplace,
@@ -154,10 +156,18 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
         let kind = SqlTextKind::Insert { verb, rows: rows.len(), without_key };
         let sql = self.sender.sql_texts.text(connection.flavour.dialect, table, kind);
         if !without_key {
-            return connection.run(Some(table), &sql, parameters).map(|_| Vec::new());
+            connection.run(Some(table), &sql, parameters)?;
+            return Ok(vec![Outcome::Inserted(None); rows.len()]);
         }
         let keys = connection.insert_for_keys(table, &sql, parameters)?;
-        if keys.len() == rows.len() { Ok(keys) } else { Err(no_key_returned(table)) }
+        match keys.len() == rows.len() {
+            true => Ok(keys
+                .into_iter()
+                .map(GeneratedKey::Int)
+                .map(|key| Outcome::Inserted(Some(key)))
+                .collect()),
+            false => Err(no_key_returned(table)),
+        }
     }
 
     /// Updates rows, after reading which of them exist, and in which version.
@@ -319,13 +329,11 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
             let size = if step == UpsertStep::Insert { statement_size(alike) } else { 1 };
             let (now, later) = rest.split_at_checked(size.max(1)).unwrap_or((rest, tail));
             let rows: Vec<_> = now.iter().map(|(row, _)| *row).collect();
-            let can_join = rows.len() > 1
-                && !(without_key && self.sender.connection.flavour.dialect != Dialect::MariaDb);
+            let can_join = rows.len() > 1 && self.can_join(without_key);
             match if can_join { self.insert_all(&rows, without_key).map(Some) } else { Ok(None) } {
-                Ok(Some(keys)) => {
-                    let mut keys = keys.into_iter().map(GeneratedKey::Int);
+                Ok(Some(outcomes)) => {
                     done.extend(
-                        now.iter().map(|(_, at)| (*at, Ok(Outcome::Inserted(keys.next())))),
+                        now.iter().zip(outcomes).map(|((_, at), outcome)| (*at, Ok(outcome))),
                     );
                 }
                 Err(error) if !is_row_error(error.kind()) => return Err(error),
@@ -353,41 +361,24 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
         while !rest.is_empty() {
             let size = if self.target.refers_to_itself() { 1 } else { statement_size(rest.len()) };
             let (now, later) = rest.split_at(size.min(rest.len()));
-            self.delete(now, at, results)?;
+            self.in_halves(now, at, results, &Self::delete_all)?;
             at += now.len();
             rest = later;
         }
         Ok(())
     }
 
-    fn delete(
-        &mut self,
-        rows: &[EncodedRow<'b>],
-        at: usize,
-        results: &mut RowResults,
-    ) -> Result<()> {
-        if rows.len() < 2 {
-            return self.singly(rows, at, results);
-        }
-        match self.delete_all(rows) {
-            Ok(gone) => {
-                for row in rows {
-                    let key = key_bytes(self.target.table, |at| row.value(at))?;
-                    results.push(Ok(Outcome::Changed(u64::from(gone.contains_key(&key)))));
-                }
-                Ok(())
-            }
-            Err(error) if is_row_error(error.kind()) => {
-                let (left, right) = rows.split_at(rows.len() / 2);
-                self.delete(left, at, results)?;
-                self.delete(right, at + left.len(), results)
-            }
-            Err(error) => Err(error),
-        }
+    fn delete_all(&mut self, rows: &[EncodedRow<'b>]) -> Result<Vec<Outcome>> {
+        let gone = self.delete_found(rows)?;
+        let outcome = |row: &EncodedRow<'b>| {
+            let key = key_bytes(self.target.table, |at| row.value(at))?;
+            Ok(Outcome::Changed(u64::from(gone.contains_key(&key))))
+        };
+        rows.iter().map(outcome).collect()
     }
 
     /// Deletes rows and returns the keys of those that existed.
-    fn delete_all(&mut self, rows: &[EncodedRow<'b>]) -> Result<HashMap<KeyBytes, Option<i64>>> {
+    fn delete_found(&mut self, rows: &[EncodedRow<'b>]) -> Result<HashMap<KeyBytes, Option<i64>>> {
         let table = self.target.table;
         let mut parameters = Vec::with_capacity(rows.len() * table.key().len());
         for row in rows {

@@ -11,12 +11,11 @@ use crate::values::decode::{BorrowedRow, DecodedValue, Decoder};
 use crate::values::encode::plain_all;
 use crate::values::instants::{self, Instants, origin};
 use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, Row, TableSchema, Value};
-use bobak_engine_common::ServerPhase;
+use bobak_engine_common::{PreparedStatementCache, ServerPhase};
 use bobak_sql::{Dialect, server::SqlServer};
 use mysql::error::DriverError;
 use mysql::prelude::Queryable;
 use mysql::{Binary, Column, Conn, Params, QueryResult, Statement, Text, Value as Wire};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How many prepared statements a connection caches.
@@ -45,8 +44,7 @@ pub(crate) struct Connection {
     /// The index of its host.
     pub host: usize,
     pub flavour: Flavour,
-    statements: HashMap<Box<str>, (Statement, u64)>,
-    clock: u64,
+    statements: PreparedStatementCache<Statement>,
     /// What it is doing.
     pub phase: ServerPhase,
     /// Whether it cannot be used any more.
@@ -101,8 +99,7 @@ impl Connection {
             connector,
             host,
             flavour,
-            statements: HashMap::new(),
-            clock: 0,
+            statements: PreparedStatementCache::new(MAX_STATEMENTS),
             phase: ServerPhase::Read,
             broken: false,
         }
@@ -306,21 +303,13 @@ impl Connection {
 
     /// The text's prepared statement, from the cache where it is there.
     fn statement(&mut self, sql: &str) -> mysql::Result<Statement> {
-        self.clock += 1;
-        if let Some((statement, used)) = self.statements.get_mut(sql) {
-            *used = self.clock;
+        if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
-        if self.statements.len() >= MAX_STATEMENTS {
-            let oldest = self.statements.iter().min_by_key(|(_, (_, used))| *used);
-            if let Some(text) = oldest.map(|(text, _)| text.clone())
-                && let Some((statement, _)) = self.statements.remove(&text)
-            {
-                self.conn.close(statement)?;
-            }
-        }
         let statement = self.conn.prep(sql)?;
-        self.statements.insert(sql.into(), (statement.clone(), self.clock));
+        if let Some(old) = self.statements.insert(sql, statement.clone()) {
+            self.conn.close(old)?;
+        }
         Ok(statement)
     }
 
@@ -332,7 +321,7 @@ impl Connection {
     /// Forgets the prepared statements and the types of columns: after a change of the schema.
     pub(crate) fn forget_statements(&mut self) {
         self.connector.set_instants(None);
-        for (_, (statement, _)) in std::mem::take(&mut self.statements) {
+        for statement in self.statements.take_all() {
             if self.conn.close(statement).is_err() {
                 self.broken = true;
             }

@@ -1,5 +1,9 @@
 //! What a driver does for the engine. `OracleNet` is the one that reaches servers; tests have others.
 
+mod net;
+
+pub(crate) use net::OracleNet;
+
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::time::Duration;
