@@ -34,6 +34,13 @@ impl Error {
         Self::Failed(format!("could not {doing}: {error}"))
     }
 
+    /// Creates an error for a format that this build lacks; `lack` says what it cannot do, such as `read t.parquet`.
+    pub fn not_built_in(lack: impl fmt::Display, feature: &str) -> Self {
+        Self::Failed(format!(
+            "this bobak cannot {lack}: install it with `cargo install bobak-cli --features {feature}`"
+        ))
+    }
+
     /// Creates an error from a failed write to the output. A closed pipe is not a failure.
     #[must_use]
     pub fn output(error: &io::Error) -> Self {

@@ -1,7 +1,7 @@
 //! `bobak export`: writes a table to a file.
 
 use crate::commands::arguments::database_url;
-use crate::commands::format::{CsvOptions, OutputFormat};
+use crate::commands::format::{CsvOptions, OutputFileFormat, OutputFormat};
 use crate::database::{self, SelectedColumns};
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, WrittenAs, comes_back};
@@ -31,8 +31,8 @@ pub struct ExportCommand {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Output format [default: by the file's extension (.csv, .ndjson, .jsonl, .json, .xlsx, .arrow, .parquet), otherwise
-    /// csv]
+    /// Output format [default: by the file's extension (.csv, .tsv, .ndjson, .jsonl, .json, .xlsx, .arrow, .parquet; with
+    /// .gz compressed), csv without one]
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
 
@@ -81,12 +81,13 @@ impl ExportCommand {
             .iter()
             .map(|column| OutputColumn { name: column.name.to_string(), ty: column.ty })
             .collect();
-        let mut output = OutputTarget::open(self.output.as_deref())?;
-        let format = self.format.unwrap_or_else(|| OutputFormat::from_path(self.output.as_deref()));
+        let path = self.output.as_deref();
+        let file = OutputFileFormat::new(path, self.format, &self.csv, OutputFormat::Csv)?;
+        let mut output = OutputTarget::open(path)?.compressed(file.is_gzip);
         let mut rows = 0;
         {
             let progress = Progress::new(*screen, table.count(Query::all())?);
-            let mut writer = format.writer(&mut output, &self.csv, screen);
+            let mut writer = file.writer(&mut output, &self.csv, screen)?;
             writer.begin(&columns)?;
             let scan = |each: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>| {
                 table.for_each_row(Query::all(), each)
@@ -94,7 +95,7 @@ impl ExportCommand {
             database::for_each(scan, |row| {
                 let row = SelectedColumns { row, indexes: &indexes };
                 rows += 1;
-                self.check(&exported, format, &row, rows)?;
+                self.check(&exported, file.format, &row, rows)?;
                 writer.row(&row)?;
                 if rows % 10_000 == 0 {
                     progress.set_rows(rows, "written", rows);
@@ -125,13 +126,9 @@ impl ExportCommand {
             OutputFormat::Table => return Ok(()),
             OutputFormat::Csv => WrittenAs::Csv,
             OutputFormat::Ndjson | OutputFormat::Json => WrittenAs::Json,
-            #[cfg(feature = "xlsx")]
             OutputFormat::Xlsx => WrittenAs::Workbook,
             // An import reads their values as those of JSON.
-            #[cfg(feature = "arrow")]
-            OutputFormat::Arrow => WrittenAs::Json,
-            #[cfg(feature = "parquet")]
-            OutputFormat::Parquet => WrittenAs::Json,
+            OutputFormat::Arrow | OutputFormat::Parquet => WrittenAs::Json,
         };
         let is_csv = written == WrittenAs::Csv;
         let found = columns.iter().enumerate().find_map(|(place, column)| match row.get(place) {

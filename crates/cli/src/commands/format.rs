@@ -1,6 +1,7 @@
 //! Output formats, and the flags for CSV output.
 
 use crate::commands::arguments::delimiter;
+use crate::error::{Error, Result};
 #[cfg(feature = "arrow")]
 use crate::export::{ColumnarFormat, ColumnarWriter};
 use crate::export::{CsvWriter, JsonWriter, RowFormat, TableWriter};
@@ -21,13 +22,10 @@ pub enum OutputFormat {
     /// One JSON array of objects
     Json,
     /// Workbook of Excel and other spreadsheet programs
-    #[cfg(feature = "xlsx")]
     Xlsx,
     /// File of Arrow IPC, in columns
-    #[cfg(feature = "arrow")]
     Arrow,
     /// Parquet file, in columns
-    #[cfg(feature = "parquet")]
     Parquet,
 }
 
@@ -38,55 +36,116 @@ pub struct CsvOptions {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub null: String,
 
-    /// Delimiter of CSV fields
-    #[arg(short, long, value_name = "CHAR", default_value = ",", value_parser = delimiter)]
-    pub delimiter: u8,
+    /// Delimiter of CSV fields [default: a comma; a tab if the file's name ends in .tsv]
+    #[arg(short, long, value_name = "CHAR", value_parser = delimiter)]
+    pub delimiter: Option<u8>,
 
     /// Write CSV without a header
     #[arg(long)]
     pub no_header: bool,
 }
 
-impl OutputFormat {
-    /// The format for this file name's extension; CSV if it has no known one.
-    #[must_use]
-    pub fn from_path(path: Option<&Path>) -> Self {
-        let extension = path.and_then(Path::extension).map(|text| text.to_ascii_lowercase());
-        match extension.as_deref().and_then(|text| text.to_str()) {
-            Some("ndjson" | "jsonl") => Self::Ndjson,
-            Some("json") => Self::Json,
-            #[cfg(feature = "xlsx")]
-            Some("xlsx") => Self::Xlsx,
-            #[cfg(feature = "arrow")]
-            Some("arrow" | "feather") => Self::Arrow,
-            #[cfg(feature = "parquet")]
-            Some("parquet") => Self::Parquet,
-            _ => Self::Csv,
+/// How an output file is written, by the flags and the extensions of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputFileFormat {
+    /// The format.
+    pub format: OutputFormat,
+    /// Whether the file is compressed with gzip.
+    pub is_gzip: bool,
+    delimiter: u8,
+}
+
+/// Extensions of compressed files that no command writes.
+const UNWRITTEN_COMPRESSIONS: [&str; 4] = ["zst", "zip", "bz2", "xz"];
+
+impl OutputFileFormat {
+    /// How the output is written: `given` is the format of the flag, `default` that of a name without an extension.
+    ///
+    /// # Errors
+    /// A usage error for an extension of no format, unless one is given, and for a compression that is not written.
+    pub fn new(
+        path: Option<&Path>,
+        given: Option<OutputFormat>,
+        options: &CsvOptions,
+        default: OutputFormat,
+    ) -> Result<Self> {
+        let name = path.and_then(Path::file_name).unwrap_or_default();
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let plain = name.strip_suffix(".gz");
+        let is_gzip = plain.is_some();
+        let extension = Path::new(plain.unwrap_or(&name)).extension();
+        let extension = extension.and_then(|text| text.to_str()).unwrap_or_default();
+        if UNWRITTEN_COMPRESSIONS.contains(&extension) {
+            return Err(Error::usage(format!(
+                "no output is compressed as .{extension}: name the file .gz, or compress it afterwards"
+            )));
         }
+        let format = match (given, extension) {
+            (Some(format), _) => format,
+            (None, "") => default,
+            (None, extension) => OutputFormat::of_extension(extension)?,
+        };
+        if is_gzip
+            && matches!(format, OutputFormat::Xlsx | OutputFormat::Arrow | OutputFormat::Parquet)
+        {
+            return Err(Error::usage(
+                "a file of this format is not compressed with gzip: omit .gz",
+            ));
+        }
+        let by_name = if matches!(extension, "tsv" | "tab") { b'\t' } else { b',' };
+        Ok(Self { format, is_gzip, delimiter: options.delimiter.unwrap_or(by_name) })
     }
 
     /// Creates a writer of this format over `out`.
+    ///
+    /// # Errors
+    /// A sentence with the feature if the program is built without the format.
     pub fn writer<'a>(
         self,
         out: impl Write + 'a,
         options: &CsvOptions,
         screen: &Terminal,
-    ) -> Box<dyn RowFormat + 'a> {
-        match self {
-            Self::Table => Box::new(TableWriter::new(out, screen.width())),
-            Self::Ndjson => Box::new(JsonWriter::lines(out)),
-            Self::Json => Box::new(JsonWriter::array(out)),
+    ) -> Result<Box<dyn RowFormat + 'a>> {
+        Ok(match self.format {
+            OutputFormat::Table => Box::new(TableWriter::new(out, screen.width())),
+            OutputFormat::Ndjson => Box::new(JsonWriter::lines(out)),
+            OutputFormat::Json => Box::new(JsonWriter::array(out)),
             #[cfg(feature = "xlsx")]
-            Self::Xlsx => Box::new(crate::export::WorkbookWriter::new(out)),
+            OutputFormat::Xlsx => Box::new(crate::export::WorkbookWriter::new(out)),
             #[cfg(feature = "arrow")]
-            Self::Arrow => Box::new(ColumnarWriter::new(out, ColumnarFormat::Arrow)),
+            OutputFormat::Arrow => Box::new(ColumnarWriter::new(out, ColumnarFormat::Arrow)),
             #[cfg(feature = "parquet")]
-            Self::Parquet => Box::new(ColumnarWriter::new(out, ColumnarFormat::Parquet)),
-            Self::Csv => {
-                let (delimiter, header) = (options.delimiter, !options.no_header);
-                Box::new(CsvWriter::new(out, delimiter, options.null.as_str(), header))
+            OutputFormat::Parquet => Box::new(ColumnarWriter::new(out, ColumnarFormat::Parquet)),
+            OutputFormat::Csv => {
+                let header = !options.no_header;
+                Box::new(CsvWriter::new(out, self.delimiter, options.null.as_str(), header))
             }
-        }
+            #[cfg(not(all(feature = "parquet", feature = "xlsx")))]
+            format => {
+                let name = format.to_possible_value();
+                let name = name.as_ref().map_or("", |value| value.get_name());
+                return Err(Error::not_built_in(format_args!("write the format {name}"), name));
+            }
+        })
+    }
+}
+
+impl OutputFormat {
+    fn of_extension(extension: &str) -> Result<Self> {
+        Ok(match extension {
+            "csv" | "tsv" | "tab" => Self::Csv,
+            "ndjson" | "jsonl" => Self::Ndjson,
+            "json" => Self::Json,
+            "xlsx" => Self::Xlsx,
+            "arrow" | "feather" => Self::Arrow,
+            "parquet" => Self::Parquet,
+            _ => {
+                return Err(Error::usage(format!(
+                    "no output format has the extension .{extension}: name the file .csv, .ndjson or .json, or choose \
+                     the format with --format"
+                )));
+            }
+        })
     }
 }
 
@@ -94,18 +153,44 @@ impl OutputFormat {
 mod tests {
     use super::*;
 
+    fn of_name(name: &str, given: Option<OutputFormat>) -> Result<OutputFileFormat> {
+        let options = CsvOptions { null: String::new(), delimiter: None, no_header: false };
+        OutputFileFormat::new(Some(Path::new(name)), given, &options, OutputFormat::Csv)
+    }
+
     #[test]
     fn format_follows_file_extension() {
-        for (name, format) in [
-            ("a.csv", OutputFormat::Csv),
-            ("a.NDJSON", OutputFormat::Ndjson),
-            ("a.jsonl", OutputFormat::Ndjson),
-            ("a.json", OutputFormat::Json),
-            ("a.tsv", OutputFormat::Csv),
-            ("a", OutputFormat::Csv),
+        for (name, format, is_gzip, delimiter) in [
+            ("a.csv", OutputFormat::Csv, false, b','),
+            ("a.NDJSON", OutputFormat::Ndjson, false, b','),
+            ("a.jsonl", OutputFormat::Ndjson, false, b','),
+            ("a.json", OutputFormat::Json, false, b','),
+            ("a.tsv", OutputFormat::Csv, false, b'\t'),
+            ("a.xlsx", OutputFormat::Xlsx, false, b','),
+            ("a.b/a.parquet", OutputFormat::Parquet, false, b','),
+            ("a.csv.gz", OutputFormat::Csv, true, b','),
+            ("a.tsv.GZ", OutputFormat::Csv, true, b'\t'),
+            ("a.ndjson.gz", OutputFormat::Ndjson, true, b','),
+            ("a", OutputFormat::Csv, false, b','),
+            ("a.b/c", OutputFormat::Csv, false, b','),
+            ("-", OutputFormat::Csv, false, b','),
         ] {
-            assert_eq!(OutputFormat::from_path(Some(Path::new(name))), format, "{name}");
+            let expected = OutputFileFormat { format, is_gzip, delimiter };
+            assert_eq!(of_name(name, None).expect("is known"), expected, "{name}");
         }
-        assert_eq!(OutputFormat::from_path(None), OutputFormat::Csv);
+    }
+
+    #[test]
+    fn unknown_extensions_need_the_flag() {
+        for name in ["a.xls", "a.sql", "a.txt", "a.sql.gz"] {
+            let error = of_name(name, None).expect_err(name).to_string();
+            assert!(error.contains("no output format has the extension ."), "{error}");
+            assert!(of_name(name, Some(OutputFormat::Json)).is_ok(), "{name}");
+        }
+        for name in ["a.csv.zst", "a.zip"] {
+            let error = of_name(name, Some(OutputFormat::Csv)).expect_err(name).to_string();
+            assert!(error.contains("name the file .gz"), "{error}");
+        }
+        assert!(of_name("a.parquet.gz", None).is_err());
     }
 }

@@ -184,10 +184,7 @@ impl ImportCommand {
 
     #[cfg(not(feature = "xlsx"))]
     fn convert_workbook(&self, source: &InputFile) -> Result<(InputFile, CsvFormat)> {
-        let name = source.name();
-        Err(Error::failed(format!(
-            "{name} is a workbook, which this bobak cannot read: build it with the feature xlsx"
-        )))
+        Err(Error::not_built_in(format_args!("read {}, a workbook", source.name()), "xlsx"))
     }
 
     /// The table to create or to append to: `--table`, or else the file's name up to the first dot.

@@ -1,7 +1,7 @@
 //! `bobak query`: runs one SQL statement.
 
 use crate::commands::arguments::{column_type, database_url, named_database};
-use crate::commands::format::{CsvOptions, OutputFormat};
+use crate::commands::format::{CsvOptions, OutputFileFormat, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
@@ -90,10 +90,13 @@ impl QueryCommand {
             screen.note(format_args!("{} {noun} changed in {seconds:.2} s", count(changed)));
             return Ok(());
         }
-        let mut output = OutputTarget::open(self.output.as_deref())?;
+        let path = self.output.as_deref();
+        let default = path.map_or(OutputFormat::Table, |_| OutputFormat::Csv);
+        let file = OutputFileFormat::new(path, self.format, &self.csv, default)?;
+        let mut output = OutputTarget::open(path)?.compressed(file.is_gzip);
         let mut rows = 0;
         {
-            let mut writer = self.format().writer(&mut output, &self.csv, screen);
+            let mut writer = file.writer(&mut output, &self.csv, screen)?;
             let known = result_columns(&db, &sql);
             let scan = |each: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>| {
                 db.sql_for_each(&sql, parameters, |row: DynRow| each(&NamedRow(row)))
@@ -166,11 +169,6 @@ impl QueryCommand {
             column.ty = *ty;
         }
         Ok(columns)
-    }
-
-    fn format(&self) -> OutputFormat {
-        let of_name = self.output.as_deref().map(|path| OutputFormat::from_path(Some(path)));
-        self.format.or(of_name).unwrap_or(OutputFormat::Table)
     }
 
     fn text(&self) -> Result<String> {

@@ -42,7 +42,6 @@ pub enum WrittenAs {
     /// As values of JSON.
     Json,
     /// As cells of a workbook.
-    #[cfg(feature = "xlsx")]
     Workbook,
 }
 

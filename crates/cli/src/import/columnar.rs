@@ -2,6 +2,7 @@
 //! the types of the file.
 
 use crate::error::{Error, Result};
+use crate::import::columnar_kind::ColumnarKind;
 use crate::import::convert::{finish, put_field, spool, unspooled};
 use crate::import::{CsvFormat, InputFile};
 use bobak::Value;
@@ -13,30 +14,7 @@ use csv::Writer;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 
-/// What a file in columns is, by its first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnarKind {
-    /// The file format of Arrow IPC.
-    ArrowFile,
-    /// The stream format of Arrow IPC.
-    ArrowStream,
-    /// Parquet.
-    Parquet,
-}
-
 type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>>;
-
-impl ColumnarKind {
-    /// What the first bytes of a file say; `None` if it is not in columns.
-    #[must_use]
-    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        match bytes {
-            [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
-            [0xff, 0xff, 0xff, 0xff, ..] => Some(Self::ArrowStream),
-            _ => bytes.starts_with(b"ARROW1").then_some(Self::ArrowFile),
-        }
-    }
-}
 
 /// The file as CSV in UTF-8, and its format with the types of the columns.
 ///
@@ -98,10 +76,7 @@ fn parquet_batches(source: &InputFile) -> Result<(bobak::arrow::SchemaRef, Batch
 
 #[cfg(not(feature = "parquet"))]
 fn parquet_batches(source: &InputFile) -> Result<(bobak::arrow::SchemaRef, Batches)> {
-    Err(Error::failed(format!(
-        "{} is a Parquet file, which this bobak cannot read: build it with the feature parquet",
-        source.name()
-    )))
+    Err(Error::not_built_in(format_args!("read {}, a Parquet file", source.name()), "parquet"))
 }
 
 fn column_types(source: &InputFile, schema: &Schema) -> Result<Vec<Type>> {

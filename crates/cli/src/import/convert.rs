@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::import::CsvFormat;
 #[cfg(feature = "arrow")]
-use crate::import::columnar::{ColumnarKind, from_columnar};
+use crate::import::columnar::from_columnar;
+use crate::import::columnar_kind::ColumnarKind;
 use crate::import::csv_reader::{DOCUMENT, EXPLICIT, JSON_NULL};
 use crate::import::input_file::InputFile;
 use crate::import::json_objects::{JsonObjects, members};
@@ -20,7 +21,6 @@ enum Content {
         big_endian: bool,
     },
     /// Arrow IPC or Parquet.
-    #[cfg(feature = "arrow")]
     Columnar(ColumnarKind),
     /// Something that is neither, by its name.
     Other(&'static str),
@@ -34,7 +34,6 @@ pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
     match recognize(&first_bytes(&source)?) {
         Content::Csv => Ok((source, None)),
         Content::Json => from_json(&source).map(|(source, format)| (source, Some(format))),
-        #[cfg(feature = "arrow")]
         Content::Columnar(kind) => {
             from_columnar(&source, kind).map(|(source, format)| (source, Some(format)))
         }
@@ -53,7 +52,6 @@ pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
 }
 
 fn recognize(bytes: &[u8]) -> Content {
-    #[cfg(feature = "arrow")]
     if let Some(kind) = ColumnarKind::of_bytes(bytes) {
         return Content::Columnar(kind);
     }
@@ -76,6 +74,15 @@ fn recognize(bytes: &[u8]) -> Content {
         }
         _ => Content::Csv,
     }
+}
+
+#[cfg(not(feature = "arrow"))]
+fn from_columnar(source: &InputFile, kind: ColumnarKind) -> Result<(InputFile, CsvFormat)> {
+    let (what, feature) = match kind {
+        ColumnarKind::Parquet => ("a Parquet file", "parquet"),
+        ColumnarKind::ArrowFile | ColumnarKind::ArrowStream => ("a file of Arrow", "arrow"),
+    };
+    Err(Error::not_built_in(format_args!("read {}, {what}", source.name()), feature))
 }
 
 fn first_bytes(source: &InputFile) -> Result<Vec<u8>> {

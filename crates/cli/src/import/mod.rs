@@ -8,6 +8,7 @@
 
 #[cfg(feature = "arrow")]
 mod columnar;
+mod columnar_kind;
 mod convert;
 mod csv_format;
 pub mod csv_reader;

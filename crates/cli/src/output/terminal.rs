@@ -1,6 +1,8 @@
 //! The terminal, and output to standard output or a file.
 
 use crate::error::{Error, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -52,9 +54,21 @@ pub enum OutputTarget {
     Device(BufWriter<File>, PathBuf),
     /// A temporary file in the folder of the output file.
     File(BufWriter<NamedTempFile>, PathBuf),
+    /// One of the others, compressed with gzip.
+    Gzip(Box<GzEncoder<OutputTarget>>),
 }
 
 impl OutputTarget {
+    /// The output, compressed with gzip if `is_gzip`.
+    #[must_use]
+    pub fn compressed(self, is_gzip: bool) -> Self {
+        if is_gzip {
+            Self::Gzip(Box::new(GzEncoder::new(self, Compression::default())))
+        } else {
+            self
+        }
+    }
+
     /// Opens the output: standard output if there is no path or the path is `-`.
     ///
     /// # Errors
@@ -94,6 +108,7 @@ impl OutputTarget {
                 file.persist(&path).map_err(|error| writing(error.error))?;
                 Ok(())
             }
+            Self::Gzip(out) => out.finish().map_err(|error| Error::output(&error))?.finish(),
         }
     }
 }
@@ -104,6 +119,7 @@ impl Write for OutputTarget {
             Self::Standard(out) => out.write(bytes),
             Self::Device(out, _) => out.write(bytes),
             Self::File(out, _) => out.write(bytes),
+            Self::Gzip(out) => out.write(bytes),
         }
     }
 
@@ -112,6 +128,7 @@ impl Write for OutputTarget {
             Self::Standard(out) => out.flush(),
             Self::Device(out, _) => out.flush(),
             Self::File(out, _) => out.flush(),
+            Self::Gzip(out) => out.flush(),
         }
     }
 }

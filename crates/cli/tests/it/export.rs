@@ -36,6 +36,32 @@ fn format_follows_extension_and_file_is_complete_or_absent() {
     let arguments = ["export", "sqlite:t.db", "--table", "t", "--null", "1", "--output", "u.csv"];
     program.fails(1, "row 1, column id: the value \"1\" is also the text for NULL", &arguments);
     assert!(!program.path("u.csv").exists());
+    let export = |file: &str| program.ok(&["export", "t.db", "--table", "t", "--output", file]);
+    export("t.tsv");
+    assert!(program.text("t.tsv").starts_with("id\ta\tb\t"), "{}", program.text("t.tsv"));
+    for name in ["t.csv.gz", "t.ndjson.gz"] {
+        export(name);
+        assert!(std::fs::read(program.path(name)).expect("reads").starts_with(&[0x1f, 0x8b]));
+        program.ok(&["import", "gz.db", name, "--table", &name[..4]]);
+        let rows = |database: &str, table: &str| {
+            program.ok(&["export", database, "--table", table, "--columns", "id,a"])
+        };
+        assert_eq!(rows("gz.db", &name[..4]), rows("t.db", "t"), "{name}");
+    }
+    let query = ["query", "t.db", "SELECT 1 AS one", "--output"];
+    program.ok(&[&query[..], &["q.tsv.gz"]].concat());
+    for (file, sentence) in [
+        ("t.xls", "no output format has the extension .xls: name the file .csv"),
+        ("t.sql", "choose the format with --format"),
+        ("t.csv.zst", "no output is compressed as .zst"),
+        ("t.xlsx.gz", "omit .gz"),
+    ] {
+        program.fails(2, sentence, &["export", "t.db", "--table", "t", "--output", file]);
+        program.fails(2, sentence, &[&query[..], &[file]].concat());
+        assert!(!program.path(file).exists(), "{file}");
+    }
+    program.ok(&[&query[..], &["q.txt", "--format", "csv"]].concat());
+    assert_eq!(program.text("q.txt"), "one\n1\n");
 }
 
 #[test]
