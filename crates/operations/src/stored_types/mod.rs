@@ -47,6 +47,24 @@ pub fn stored_types(
     types_in(&*engine.session()?, table, given, is_checked)
 }
 
+/// The table with a type for each column that has none: the one that its declared name says, in the form in which other
+/// programs store its values, and text for other names. For new rows of tables that hold no values yet. A column that
+/// is declared without any type stays as it is.
+///
+/// # Errors
+/// `Schema` if the definition does not allow the types.
+pub fn declared_types(table: &TableSchema) -> Result<TableSchema> {
+    let columns = table.columns().iter().map(|column| match (column.ty, &column.declared) {
+        (Type::Any, Some(declared)) => {
+            let other = if is_number(declared) { Type::I64 } else { Type::Text };
+            with_type(column, named_type(table, column).unwrap_or(other))
+        }
+        _ => column.clone(),
+    });
+    let mut columns = columns.collect::<Vec<_>>().into_iter();
+    table.clone().map_columns(|column| columns.next().unwrap_or(column))
+}
+
 /// The types of the values. Columns that have types keep them unless `is_checked`.
 fn types_in(
     session: &dyn Session,
@@ -166,7 +184,20 @@ impl Candidates {
 
 /// The types that a column of this declared type may have.
 fn preferred(table: &TableSchema, column: &ColumnSchema) -> Vec<Type> {
-    use Type::{Bool, Bytes, Date, DateTime, F64, I64, Json, Text, Time, Timestamp, Uuid};
+    use Type::{Bytes, Date, DateTime, F64, I64, Text, Timestamp};
+    let first = match named_type(table, column) {
+        Some(Date | DateTime) => vec![Date, DateTime, Timestamp],
+        named => named.into_iter().collect(),
+    };
+    [&first[..], &[I64, F64, Text, Bytes]].concat()
+}
+
+fn is_number(declared: &str) -> bool {
+    ["DEC", "NUMERIC", "MONEY"].iter().any(|part| declared.to_ascii_uppercase().contains(part))
+}
+
+/// The type that the declared name says.
+fn named_type(table: &TableSchema, column: &ColumnSchema) -> Option<Type> {
     let declared = column.declared.as_deref().unwrap_or_default().to_ascii_uppercase();
     let says = |part: &str| declared.contains(part);
     let names_column =
@@ -174,18 +205,18 @@ fn preferred(table: &TableSchema, column: &ColumnSchema) -> Vec<Type> {
     let is_key = names_column(table.key())
         || table.all_foreign_keys().iter().any(|key| names_column(&key.columns));
     let whole = declared.ends_with(",0)") || (says("(") && !says(","));
-    let first: &[Type] = match () {
-        () if says("BOOL") => &[Bool],
-        () if says("DATE") || says("TIMESTAMP") => &[Date, DateTime, Timestamp],
-        () if says("TIME") => &[Time],
-        () if says("JSON") => &[Json],
-        () if says("UUID") => &[Uuid],
-        () if is_key => &[],
+    match () {
+        () if says("BOOL") => Some(Type::Bool),
+        () if says("DATETIME") || says("TIMESTAMP") => Some(Type::DateTime),
+        () if says("DATE") => Some(Type::Date),
+        () if says("TIME") => Some(Type::Time),
+        () if says("JSON") => Some(Type::Json),
+        () if says("UUID") => Some(Type::Uuid),
+        () if is_key => None,
         // All numbers may be whole by chance.
-        () if (says("DEC") || says("NUMERIC") || says("MONEY")) && !whole => &[F64],
-        () => &[],
-    };
-    [first, &[I64, F64, Text, Bytes]].concat()
+        () if is_number(&declared) && !whole => Some(Type::F64),
+        () => None,
+    }
 }
 
 /// The column with a type, in the form that other programs give its values.

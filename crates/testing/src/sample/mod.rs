@@ -10,7 +10,8 @@ mod words;
 pub use random::Random;
 
 use bobak::copy::by_reference;
-use bobak::schema::TableSchema;
+use bobak::schema::{TableSchema, Type};
+use bobak::stored_types::declared_types;
 use bobak::{BatchOptions, Db, Query, Record, Result, Transaction, Value};
 use std::sync::Arc;
 use table::TableSample;
@@ -102,6 +103,8 @@ impl Sample {
     pub fn fill(&self, db: &Db) -> Result<Vec<(String, u64)>> {
         let mut tables = db.tables()?;
         tables.retain(|table| table.name() != bobak::migration::LEDGER);
+        let tables =
+            tables.into_iter().map(|table| typed(db, table)).collect::<Result<Vec<_>>>()?;
         for (table, column) in self.functions.iter().map(|(table, column, _)| (table, column)) {
             TableSchema::find_in(tables.clone(), table)?.column(column)?;
         }
@@ -177,6 +180,21 @@ impl Sample {
         }
         Ok(())
     }
+}
+
+/// The table with types for its untyped columns: those of their values, or that their declared names say. Texts may be dates
+/// in a form of another program.
+fn typed(db: &Db, table: TableSchema) -> Result<TableSchema> {
+    if table.columns().iter().all(|column| column.ty != Type::Any) {
+        return Ok(table);
+    }
+    let found = db.stored_types(&table, &[])?.table;
+    let mut found = found.columns().iter();
+    let typed = table.map_columns(|column| match found.next() {
+        Some(typed) if column.ty == Type::Any && typed.ty != Type::Text => typed.clone(),
+        _ => column,
+    })?;
+    declared_types(&typed)
 }
 
 fn insert(

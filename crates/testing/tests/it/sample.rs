@@ -163,3 +163,44 @@ fn rules_that_cannot_be_satisfied_have_an_error_and_nothing_is_inserted() {
         assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
     });
 }
+
+/// The columns that other programs declare in SQLite files get values as those programs store them.
+#[test]
+fn untyped_columns_of_other_programs_get_the_values_that_they_declare() {
+    use bobak::schema::Type;
+    let db = Db::open("sqlite::memory:").unwrap();
+    let columns = "d DATETIME, e DATE, j JSON, ts TIMESTAMP, t TIME, u UUID, b BOOL, p DECIMAL(6,2), n NUMERIC(5), w ODD, \
+                   f DATETIME";
+    db.execute(&format!("CREATE TABLE other (id INTEGER PRIMARY KEY, {columns})"), ()).unwrap();
+    let types = || {
+        let table = db.stored_types(&db.tables().unwrap()[0], &[]).unwrap().table;
+        table.columns().iter().map(|column| column.ty).collect::<Vec<_>>()
+    };
+    let expected = [
+        Type::I64,
+        Type::DateTime,
+        Type::Date,
+        Type::Json,
+        Type::DateTime,
+        Type::Time,
+        Type::Uuid,
+        Type::Bool,
+        Type::F64,
+        Type::I64,
+        Type::Text,
+        Type::DateTime,
+    ];
+    // The first rows follow the declared names, and others the values.
+    for seed in 1..=2 {
+        Sample::new(seed).fill(&db).unwrap();
+        assert_eq!(types(), expected, "with seed {seed}");
+    }
+    // Dates as numbers stay numbers; dates in another form get dates.
+    db.execute("UPDATE other SET d = 20000, f = '2024-02-29T12:00:00.5'", ()).unwrap();
+    Sample::new(3).fill(&db).unwrap();
+    let kinds = "SELECT typeof(d) || '/' || typeof(f) AS kinds FROM other WHERE id > 200 AND f IS NOT NULL AND d IS NOT NULL \
+                 GROUP BY 1";
+    assert_eq!(db.sql::<(String,)>(kinds, ()).unwrap(), [("integer/text".to_owned(),)]);
+    let dates = "SELECT count(*) AS n FROM other WHERE date(f) IS NULL AND f IS NOT NULL";
+    assert_eq!(db.sql::<(i64,)>(dates, ()).unwrap(), [(0,)]);
+}
