@@ -167,8 +167,8 @@ impl ServeCommand {
         let shared = ListenerConfig { databases: &served, access: &access, tls: &tls };
         let builder = Server::builder().settings(self.limits.wire.clone());
         let builder = shared.configure(builder, &self.addresses(), &self.unix)?;
-        let server = builder.log(move |line| wire_log.note(line)).start()?;
-        let log = move |line: &str| http_log.note(line);
+        let server = builder.log(move |line| wire_log.log(line)).start()?;
+        let log = move |line: &str| http_log.log(line);
         let http = match self.serves_http() {
             true => {
                 Some(self.http.start(&shared, &self.limits, self.backup_folders(&urls), log)?)
@@ -409,7 +409,7 @@ fn handle_signals(
         for signal in signals.forever() {
             if signal == SIGHUP {
                 if let Err(error) = access.reload() {
-                    screen.note(format_args!("access file not reloaded: {error}"));
+                    screen.log(format_args!("access file not reloaded: {error}"));
                 }
             } else if std::mem::replace(&mut stopping, true) {
                 std::process::exit(1);

@@ -93,7 +93,7 @@ impl TlsOptions {
         if let Some(pem) = &options.root {
             acme = acme.root(pem);
         }
-        let ordered = Some(acme.prepare(move |line| screen.note(line))?);
+        let ordered = Some(acme.prepare(move |line| screen.log(line))?);
         Ok(TlsCertificate { options: self, ordered })
     }
 

@@ -1,6 +1,7 @@
 //! The terminal, and output to standard output or a file.
 
 use crate::error::{Error, Result};
+use bobak::types::Timestamp;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt::Display;
@@ -17,7 +18,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// With `quiet`, only results and errors are written.
+    /// With `quiet`, only results, errors and logs are written.
     #[must_use]
     pub const fn new(quiet: bool) -> Self {
         Self { quiet }
@@ -29,6 +30,11 @@ impl Terminal {
             // If standard error is closed, the note is dropped.
             let _ = writeln!(io::stderr(), "{sentence}");
         }
+    }
+
+    /// Writes a line of a server's log with the time (RFC 3339) to standard error, also if `quiet` is set.
+    pub fn log(self, line: impl Display) {
+        let _ = writeln!(io::stderr(), "{} {line}", Timestamp::now());
     }
 
     /// Whether to draw progress: standard error is a terminal, and `quiet` is not set.

@@ -131,8 +131,10 @@ fn tcp_requires_authentication() {
     let role = "role reader\nread on main.item\n";
     program.file("access", format!("{role}{line}{}", made.out));
     let options = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--access-file", "access"];
-    let databases = ["main=app.db", "cache=memory:"];
-    let server = Server::start(&program, &[&databases[..], &options[..]].concat());
+    let databases = ["main=app.db", "cache=memory:", "--quiet"];
+    let log = std::fs::File::create(program.path("log")).expect("creates");
+    let arguments = [&databases[..], &options[..]].concat();
+    let server = Server::start_telling(&program, &arguments, log.into());
     let url = |rest: &str| format!("bobak://{}/{rest}", server.place);
     let rejected = |rest: &str| Db::open(&url(rest)).err().map(|error| error.kind());
     for rest in ["main", "main?token=0123456789abcdeF", "main?user=ada&password=Secret"] {
@@ -162,6 +164,10 @@ fn tcp_requires_authentication() {
     assert_eq!(items.count(Query::all()).unwrap_err().kind(), ErrorKind::Denied);
     let cache = open(&url("cache?token=0123456789abcdef"));
     assert_eq!(cache.table::<Item>().unwrap().count(Query::all()).unwrap(), 0);
+    let log = program.text("log");
+    let (time, line) = log.split_once(' ').expect("a line has a time");
+    assert!(time.parse::<bobak::types::Timestamp>().is_ok() && time.ends_with('Z'), "{log}");
+    assert!(line.contains("127.0.0.1"), "{log}");
 }
 
 #[test]
