@@ -59,6 +59,37 @@ pub fn open(url: &str) -> Result<Db> {
     open_with(Db::builder(), url)
 }
 
+/// As [`open`], with a note if that creates the file.
+///
+/// # Errors
+/// As there.
+pub fn open_noted(url: &str, screen: &Terminal) -> Result<Db> {
+    noting_new_file(url, screen, || open(url))
+}
+
+/// Notes the file of the URL if `open` creates it: a mistyped name makes a new database.
+///
+/// # Errors
+/// Those of `open`.
+pub fn noting_new_file<T, E>(
+    url: &str,
+    screen: &Terminal,
+    open: impl FnOnce() -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    let missing = file_of(url).filter(|file| !file.exists());
+    let opened = open()?;
+    if let Some(file) = missing.filter(|file| file.exists()) {
+        screen.note(format_args!("created {}", file.display()));
+    }
+    Ok(opened)
+}
+
+/// Whether the database of the URL is only in memory, and gone when the command ends.
+#[must_use]
+pub fn is_in_memory(url: &str) -> bool {
+    matches!(url.split('?').next(), Some("memory:" | "sqlite::memory:"))
+}
+
 fn open_with(builder: DbBuilder, url: &str) -> Result<Db> {
     builder.open(&with_key(url)).map_err(|error| match error.kind() {
         bobak::ErrorKind::Config => Error::usage(error.to_string()),

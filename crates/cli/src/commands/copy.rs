@@ -58,6 +58,12 @@ impl CopyCommand {
         if self.from == self.to {
             return Err(Error::usage("source and target are the same database"));
         }
+        if database::is_in_memory(&self.to) {
+            return Err(Error::usage(format!(
+                "the copy in {} would be gone at once: name a file, as in memory:copy.bobak or copy.db",
+                self.to
+            )));
+        }
         let from = database::open_to_read(&self.from)?;
         // Check the names before creating the target.
         let tables = database::tables(&from, &self.table)?;

@@ -92,8 +92,10 @@ impl MigrateCommand {
         match &self.action {
             Action::Diff(diff) => diff.run(screen),
             Action::Up { place } => {
-                let done = database::open(&place.database)?.migrate(&place.read()?);
-                report(&done.map_err(failed)?, "done", screen)
+                // No file is created if a migration does not parse.
+                let migrations = place.read()?;
+                let db = database::open_noted(&place.database, screen)?;
+                report(&db.migrate(&migrations).map_err(up_failed)?, "done", screen)
             }
             Action::Down { place, count, allow_loss } => {
                 let db = database::open_existing(&place.database)?;
@@ -122,6 +124,13 @@ impl MigrateCommand {
 impl MigrationPlace {
     pub(super) fn read(&self) -> Result<Migrations> {
         let folder: &Path = &self.folder;
+        if !folder.exists() {
+            return Err(Error::failed(format!(
+                "there is no folder {}: name another one with --folder, or write the first migration with `bobak migrate \
+                 diff`",
+                folder.display()
+            )));
+        }
         Migrations::read(folder).map_err(failed)
     }
 }
@@ -148,6 +157,16 @@ pub(super) fn print(text: &str) -> Result<()> {
     let mut output = OutputTarget::open(None)?;
     output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
     output.finish()
+}
+
+/// As [`failed`], with the command for a database that has the tables already.
+fn up_failed(error: bobak::Error) -> Error {
+    match error.message().contains("the table already exists") {
+        true => Error::failed(format!(
+            "{error}: if the database has what the migration makes, record it with `bobak migrate baseline`"
+        )),
+        false => failed(error),
+    }
 }
 
 /// As [`failed`], with the flag that allows the loss.

@@ -75,6 +75,10 @@ impl QueryCommand {
     /// # Errors
     /// If the database can't be read, the statement is wrong, or the output can't be written.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
+        self.run_statement(screen).map_err(naming_flag)
+    }
+
+    fn run_statement(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let sql = self.text()?;
         let db = database::open_for_sql(&self.database, &self.attached, only_reads(&sql))?;
@@ -180,6 +184,18 @@ impl QueryCommand {
             .read_to_string(&mut text)
             .map_err(|error| Error::io("read the statement from standard input", &error))?;
         Ok(text)
+    }
+}
+
+/// Adds the flag to an error about the number of values.
+fn naming_flag(error: Error) -> Error {
+    match error {
+        Error::Failed(sentence)
+            if sentence.contains(" given for ") && sentence.contains(" parameter") =>
+        {
+            Error::Failed(format!("{sentence}: pass the value of each with --param"))
+        }
+        error => error,
     }
 }
 

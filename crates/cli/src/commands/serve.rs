@@ -150,9 +150,9 @@ impl ServeCommand {
         let code = if shows_link { Some(access.new_sign_in_code()?) } else { None };
         let readers = self.limits.readers(self.serves_http());
         let max_value = self.limits.wire.max_row;
-        let engines = urls.iter().map(|url| open(url, readers, max_value));
+        let engines = urls.iter().map(|url| open(url, readers, max_value, screen));
         let engines = engines.collect::<Result<Vec<_>>>()?;
-        let engines = self.attach(engines, readers)?;
+        let engines = self.attach(engines, readers, screen)?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (wire_log, http_log) = (*screen, *screen);
@@ -205,10 +205,12 @@ impl ServeCommand {
         &self,
         engines: Vec<Arc<dyn Engine>>,
         readers: usize,
+        screen: &Terminal,
     ) -> Result<Vec<Arc<dyn Engine>>> {
         let max_value = self.limits.wire.max_row;
-        let open =
-            |(name, url): &(String, String)| Ok((name.clone(), open(url, readers, max_value)?));
+        let open = |(name, url): &(String, String)| {
+            Ok((name.clone(), open(url, readers, max_value, screen)?))
+        };
         let attached = self.attached.iter().map(open).collect::<Result<Vec<_>>>()?;
         let with_attached =
             |engine| Ok(FederatedEngine::attach(engine, attached.clone(), max_value)?);
@@ -254,7 +256,8 @@ impl ServeCommand {
         }
         if access.is_empty() && !self.has_listener_flags() && !shows_link {
             let message = "nobody could authenticate: run it on a terminal, or run `bobak studio`: both show a sign-in link for browsers; or \
-                           pass --token-file, --access-file or --public-read, or listen on a Unix socket with --unix";
+                           pass --token-file, --access-file or --public-read, listen on a Unix socket with --unix, or serve \
+                           the parent process with --stdio";
             return Err(Error::failed(message));
         }
         Ok(access)
@@ -362,8 +365,8 @@ fn with_scheme((name, url): (String, String)) -> (String, String) {
     (name, url)
 }
 
-fn open(url: &str, readers: usize, max_value: u32) -> Result<Arc<dyn Engine>> {
-    let mut url = url.to_owned();
+fn open(place: &str, readers: usize, max_value: u32, screen: &Terminal) -> Result<Arc<dyn Engine>> {
+    let mut url = place.to_owned();
     let (is_sqlite, in_file) = (url.starts_with("sqlite:"), !url.contains(":memory:"));
     let mut set = |name: &str, value: &dyn std::fmt::Display| {
         if !url.contains(&format!("{name}=")) {
@@ -381,7 +384,8 @@ fn open(url: &str, readers: usize, max_value: u32) -> Result<Arc<dyn Engine>> {
             set("readers", &readers);
         }
     }
-    Ok(bobak::engine::open(&crate::database::with_key(&url))?)
+    let url = crate::database::with_key(&url);
+    Ok(crate::database::noting_new_file(place, screen, || bobak::engine::open(&url))?)
 }
 
 /// The lines of a file, without blank lines and comments (`#`).

@@ -36,6 +36,9 @@ fn only_named_tables_are_copied_once() {
     import(&program);
     program.ok(&["copy", "sqlite:from.db", "sqlite:to.db", "--table", "planes,airlines"]);
     program.fails(1, "airports", &["export", "sqlite:to.db", "--table", "airports"]);
+    for target in ["memory:", "sqlite::memory:"] {
+        program.fails(2, "would be gone at once", &["copy", "sqlite:from.db", target]);
+    }
     let twice = ["copy", "sqlite:from.db", "sqlite:to.db"];
     program.fails(1, "already has 16 rows", &twice);
     program.fails(1, "pass --resume to continue", &twice);

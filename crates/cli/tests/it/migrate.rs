@@ -26,7 +26,11 @@ fn a_database_is_brought_to_the_tables_of_another() {
     assert!(run.err.contains("column item.old is not in the model"), "{}", run.err);
     assert!(run.out.contains("change column item {"), "{}", run.out);
     assert!(run.out.contains("# -- rebuild table item"), "{}", run.out);
-    program.fails(1, "migrations", &["migrate", "up", "app.db"]);
+    let message = "there is no folder migrations: name another one with --folder, or write the first migration with `bobak \
+                   migrate diff`";
+    for action in ["up", "status"] {
+        program.fails(1, message, &["migrate", action, "app.db"]);
+    }
     let written = program.ok(&[&diff[..], &["--drop-columns"]].concat());
     assert_eq!(written.trim().replace('\\', "/"), "migrations/0001_price.migration");
     assert_eq!(program.ok(&["migrate", "status", "app.db"]), "0001_price: pending\n");
@@ -114,4 +118,24 @@ fn a_served_database_is_migrated_where_it_is_stored() {
     assert_eq!(names, "name\nitem\n", "there is no table of migrations");
     assert_eq!(program.ok(&["migrate", "up", "app.db"]), "0001_price: done\n");
     assert!(program.ok(&["migrate", "status", &served]).starts_with("0001_price: done"));
+}
+
+#[test]
+fn a_new_database_is_noted_and_created_only_for_valid_migrations() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("migrations")).expect("creates");
+    program.file("migrations/0001_start.migration", "no migration");
+    program.fails(1, "0001_start", &["migrate", "up", "new.db"]);
+    assert!(!program.path("new.db").exists());
+    std::fs::remove_file(program.path("migrations/0001_start.migration")).expect("removes");
+    sql(&program, "wanted.db", "CREATE TABLE item (id INTEGER PRIMARY KEY)");
+    sql(&program, "empty.db", "SELECT 1");
+    program.ok(&["migrate", "diff", "empty.db", "wanted.db", "start"]);
+    let run = program.run(&["migrate", "up", "new.db"]);
+    assert_eq!((run.code, run.err.as_str()), (0, "created new.db\n"));
+    let run = program.run(&["migrate", "up", "new.db"]);
+    assert_eq!((run.code, run.err.as_str()), (0, "nothing to do\n"));
+    let message =
+        "if the database has what the migration makes, record it with `bobak migrate baseline`";
+    program.fails(1, message, &["migrate", "up", "wanted.db"]);
 }

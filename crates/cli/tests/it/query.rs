@@ -42,7 +42,8 @@ fn parameters_are_bound_in_order() {
     let out =
         program.ok(&["query", "sqlite:t.db", "SELECT ? AS x", "--param", "-7", "--format", "json"]);
     assert_eq!(out, "[\n{\"x\":-7}\n]\n");
-    program.fails(1, "", &["query", "sqlite:t.db", sql, "--param", "1"]);
+    let message = "1 value was given for 2 parameters: pass the value of each with --param";
+    program.fails(1, message, &["query", "sqlite:t.db", sql, "--param", "1"]);
 }
 
 #[test]

@@ -119,6 +119,7 @@ fn tcp_requires_authentication() {
     let program = Program::new();
     program.fails(1, "needs authentication", &["serve", "app.db", "--listen", "127.0.0.1:0"]);
     program.fails(1, "--token-file", &["serve"]);
+    program.fails(1, "serve the parent process with --stdio", &["serve", "app.db"]);
     assert!(!program.path("bobak.db").exists(), "what is rejected leaves nothing behind");
     program.file("tokens", "# ours\n\n0123456789abcdef\n");
     let elsewhere = ["serve", "app.db", "--listen", "0.0.0.0:0", "--token-file", "tokens"];
@@ -168,6 +169,14 @@ fn tcp_requires_authentication() {
     let (time, line) = log.split_once(' ').expect("a line has a time");
     assert!(time.parse::<bobak::types::Timestamp>().is_ok() && time.ends_with('Z'), "{log}");
     assert!(line.contains("127.0.0.1"), "{log}");
+    let server = Command::new(env!("CARGO_BIN_EXE_bobak"))
+        .args(["serve", "mistyped.db", "--stdio"])
+        .current_dir(program.path(""))
+        .stdin(Stdio::null())
+        .output()
+        .expect("runs");
+    let notes = String::from_utf8_lossy(&server.stderr);
+    assert!(notes.starts_with("created mistyped.db\n"), "{notes}");
 }
 
 #[test]
