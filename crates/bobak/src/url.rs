@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// `Config` if the URL is malformed, or the feature of its engine is disabled; those of the engine.
 pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let shown = without_secrets(url);
-    let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{shown}'"));
+    let bad = |message: String| Error::new(ErrorKind::Config, format!("'{shown}': {message}"));
     let (scheme, place, query) = parts(url).map_err(|error| in_url(error, bad))?;
     #[cfg(feature = "remote")]
     let raw = place;
@@ -209,7 +209,7 @@ fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
 /// `Config` if the URL is malformed; `Unsupported` for an engine that keeps no file.
 pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
     let shown = without_secrets(url);
-    let bad = |message: String| config(format!("{message} in '{shown}'"));
+    let bad = |message: String| config(format!("'{shown}': {message}"));
     let (scheme, place, query) = parts(url).map_err(|error| in_url(error, bad))?;
     let read = || -> Result<DatabaseFile> {
         let path = PathBuf::from(decode(place)?);
@@ -380,7 +380,7 @@ mod tests {
             ),
             ("sqlite:///app.db", "write sqlite:app.db for one in the current folder"),
             ("memory://app.bobak", "write memory:app.bobak"),
-            ("db2:x", "unknown engine 'db2'"),
+            ("db2:x", "'db2:x': unknown engine 'db2'; there are: "),
             #[cfg(not(feature = "postgres"))]
             ("postgres://localhost/app", "enable the feature `postgres`"),
             #[cfg(not(feature = "mysql"))]

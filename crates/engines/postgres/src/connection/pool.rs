@@ -89,7 +89,12 @@ impl Connector for HostConnector {
     }
 }
 
+/// Adds the host to an error that does not name it.
 fn at_host(error: Error, host: &Host) -> Error {
+    let host = host.to_string();
+    if error.message().contains(&host) {
+        return error;
+    }
     let message = format!("{} (at {host})", error.message());
     Error::new(error.kind(), message).with_source(error)
 }
