@@ -5,7 +5,7 @@
 
 use crate::quotas::Principal;
 use crate::rate_limiter::RateLimiter;
-use bobak_core::Timestamp;
+use bobak_core::{Error, ErrorKind, Timestamp};
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -86,6 +86,15 @@ impl AuditLog {
             self.write(&format!("{dropped} lines about clients were dropped: too many a minute"));
         }
         self.write(&one_line(&line.to_string()));
+    }
+}
+
+/// The error as the log shows it: with the cause of a denial, which the client does not see.
+#[must_use]
+pub fn with_cause(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) if error.kind() == ErrorKind::Denied => format!("{error}: {cause}"),
+        _ => error.to_string(),
     }
 }
 

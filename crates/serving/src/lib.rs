@@ -28,7 +28,7 @@ mod rate_limiter;
 #[cfg(feature = "tls")]
 mod tls;
 
-pub use audit_log::{AuditLog, LogSink};
+pub use audit_log::{AuditLog, LogSink, with_cause};
 pub use builder::{BackupFolders, ProtocolServer, ServerBuilder, ServerParts};
 pub use connection_limiter::ConnectionLimiter;
 pub use fair_queue::FairQueue;

@@ -207,7 +207,7 @@ impl ConditionConverter<'_> {
                 Ok(Condition::CompareColumns {
                     left: column,
                     comparison,
-                    right: self.column(right)?,
+                    right: self.column(right).map_err(quoting)?,
                 })
             }
             (SqlOperator::Compare(comparison), _) => {
@@ -273,6 +273,17 @@ impl ConditionConverter<'_> {
             }
             _ => Err(syntax("expected a column or a value on the right side")),
         }
+    }
+}
+
+/// Adds to an error about an unknown name on the right side, which may be meant as a text.
+fn quoting(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Schema => {
+            let message = format!("{}: a text is in single quotes", error.message());
+            Error::new(ErrorKind::Schema, message)
+        }
+        _ => error,
     }
 }
 

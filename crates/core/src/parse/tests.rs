@@ -109,6 +109,7 @@ fn invalid_conditions_are_errors() {
     }
     for (text, message) in [
         ("id > 3 and name = 'x'", "there is no column 'name' (table person)"),
+        ("\"last name\" = x", "there is no column 'x': a text is in single quotes (table person)"),
         (
             "id > 3 ~ 'x'",
             "syntax error in the condition: expected an operator or the end, found '~' (table person)",

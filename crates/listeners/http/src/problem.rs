@@ -2,6 +2,7 @@
 
 use bobak_core::rules::Violation;
 use bobak_core::{Error, ErrorKind};
+use bobak_serving::with_cause;
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
@@ -34,10 +35,11 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound, "not found")
     }
 
-    /// As [`not_found`](Self::not_found), with the table's name for the log.
+    /// As [`not_found`](Self::not_found), for a table: the name is the client's. It is logged.
     pub fn no_table(name: &str) -> Self {
-        let note = format!("the table '{name}' does not exist, or the client may not see it");
-        Self { log_note: Some(note), ..Self::not_found() }
+        let message = format!("the table '{name}' does not exist, or the client may not see it");
+        let note = Some(message.clone());
+        Self { log_note: note, ..Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound, message) }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -102,7 +104,7 @@ impl Problem {
                 Some(format!("{:?}", self.error))
             }
             None if matches!(status, 400 | 401 | 403 | 408 | 413 | 414 | 429 | 431 | 502..) => {
-                Some(self.error.to_string())
+                Some(with_cause(&self.error))
             }
             None => None,
         }

@@ -129,10 +129,11 @@ impl Policy {
                 self.roles.push(AccessRole { name, grants: Vec::new() });
             }
             Some(word) if !word.starts_with('#') => {
-                let grant = Grant::parse(trimmed)?;
+                let mut grant = Grant::parse(trimmed)?;
                 let role = self.roles.last_mut().ok_or_else(|| {
                     Error::new(ErrorKind::Config, "a grant must follow a role: `role NAME`")
                 })?;
+                grant.rule = grant.rule.map(|rule| rule.of_role(&role.name));
                 role.grants.push(Arc::new(grant));
             }
             _ => {}

@@ -5,7 +5,11 @@ use bobak_core::{ColumnSchema, Condition, Error, ErrorKind, Result, TableSchema,
 /// The condition of a grant, as [`Condition::parse_with`] parses it, with the caller's variables as
 /// `:user` and so on. It is kept as text, because the columns are known only with a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RowRule(String);
+pub(crate) struct RowRule {
+    text: String,
+    /// For the log.
+    role: Option<String>,
+}
 
 /// The caller's variables, by name.
 pub(crate) type Variables = [(String, Value<'static>)];
@@ -25,7 +29,7 @@ impl RowRule {
             }
             let table = table.key(["key"]).build()?;
             let error = match Condition::parse_with(text, &table, &|_| Some(Value::from(""))) {
-                Ok(_) => return Ok(Self(text.to_owned())),
+                Ok(_) => return Ok(Self { text: text.to_owned(), role: None }),
                 Err(error) => error,
             };
             match unknown_column(&error) {
@@ -38,19 +42,29 @@ impl RowRule {
         }
     }
 
+    /// The rule as one of a role.
+    pub fn of_role(self, role: &str) -> Self {
+        Self { role: Some(role.to_owned()), ..self }
+    }
+
     /// The rule as a condition over a table, for a caller.
     ///
     /// # Errors
     /// `Denied` if it names a column that the table lacks or a variable that the caller lacks, or
-    /// compares values of different types. Then the grant allows nothing.
+    /// compares values of different types. Then the grant allows nothing. The source, which is for the log, says which rule
+    /// it is and what is wrong.
     pub fn bind(&self, table: &TableSchema, variables: &Variables) -> Result<Condition> {
         let variable = |name: &str| {
             let found = variables.iter().find(|(other, _)| other == name);
             found.map(|(_, value)| value.clone())
         };
-        Condition::parse_with(&self.0, table, &variable).map_err(|error| {
+        Condition::parse_with(&self.text, table, &variable).map_err(|error| {
+            let role =
+                self.role.as_ref().map_or_else(String::new, |role| format!(" of the role {role}"));
+            let cause = format!("the row rule `{}`{role}: {}", self.text, error.message());
             let message = "a row rule cannot be applied to this table";
-            Error::new(ErrorKind::Denied, message).in_table(table.name()).with_source(error)
+            let denied = Error::new(ErrorKind::Denied, message).in_table(table.name());
+            denied.with_source(Error::new(error.kind(), cause))
         })
     }
 
@@ -78,7 +92,9 @@ impl RowRule {
 
 /// The column that a text names and the table lacks.
 fn unknown_column(error: &Error) -> Option<String> {
-    let name = error.message().strip_prefix("there is no column '")?.strip_suffix('\'')?;
+    let rest = error.message().strip_prefix("there is no column '")?;
+    // A name on the right side is followed by a hint.
+    let name = rest.split_once("': ").map(|(name, _)| name).or_else(|| rest.strip_suffix('\''))?;
     (error.kind() == ErrorKind::Schema).then(|| name.to_owned())
 }
 
@@ -114,6 +130,15 @@ mod tests {
         for text in ["nosuch = 1", "owner = :group", "size = 'seven'", "size = :user"] {
             let bound = RowRule::new(text).unwrap().bind(&table, &variables);
             assert_eq!(bound.unwrap_err().kind(), ErrorKind::Denied, "{text}");
+        }
+        for text in ["nosuch = 1", "owner = nosuch"] {
+            let rule = RowRule::new(text).unwrap().of_role("clerk");
+            let error = rule.bind(&table, &variables).unwrap_err();
+            assert!(!error.to_string().contains("nosuch"), "{error}");
+            let cause = std::error::Error::source(&error).unwrap().to_string();
+            let begin =
+                format!("the row rule `{text}` of the role clerk: there is no column 'nosuch'");
+            assert!(cause.starts_with(&begin), "{cause}");
         }
         for text in ["", "owner =", "owner 1", "(size = 1", "size not 1", ":user = 'ada'"] {
             assert_eq!(RowRule::new(text).unwrap_err().kind(), ErrorKind::Config, "{text}");

@@ -11,7 +11,11 @@ use std::str::FromStr;
 /// rejects the rest. Ignoring a misspelt parameter would return something else than the client asked
 /// for.
 #[derive(Debug, Default)]
-pub(crate) struct QueryParameters(Vec<(String, String)>);
+pub(crate) struct QueryParameters {
+    left: Vec<(String, String)>,
+    /// The names that the resource knows, while a parameter is left.
+    known: Vec<String>,
+}
 
 impl QueryParameters {
     /// Parses `name=value` pairs; `+` is a space.
@@ -29,26 +33,33 @@ impl QueryParameters {
             }
             all.push((name, value));
         }
-        Ok(Self(all))
+        Ok(Self { left: all, known: Vec::new() })
     }
 
     /// Takes a parameter.
     pub fn take(&mut self, name: &str) -> Option<String> {
-        let index = self.0.iter().position(|(other, _)| other == name)?;
-        Some(self.0.swap_remove(index).1)
+        self.know(name);
+        let index = self.left.iter().position(|(other, _)| other == name)?;
+        Some(self.left.swap_remove(index).1)
     }
 
     /// Takes `order` if it is `count` or `-count`; returns whether the order is descending.
     pub fn take_count_order(&mut self) -> Option<bool> {
-        let index = self.0.iter().position(|(name, order)| {
+        let index = self.left.iter().position(|(name, order)| {
             name == "order" && matches!(order.as_str(), "count" | "-count")
         })?;
-        Some(self.0.swap_remove(index).1.starts_with('-'))
+        Some(self.left.swap_remove(index).1.starts_with('-'))
+    }
+
+    fn know(&mut self, name: &str) {
+        if !self.left.is_empty() && !self.known.iter().any(|known| known == name) {
+            self.known.push(name.to_owned());
+        }
     }
 
     /// The names of the parameters that are left.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
+        self.left.iter().map(|(name, _)| name.as_str())
     }
 
     /// Takes a number.
@@ -83,7 +94,8 @@ impl QueryParameters {
     /// # Errors
     /// 400 for anything else.
     pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
-        match self.0.iter_mut().find(|(other, _)| other == name) {
+        self.know(name);
+        match self.left.iter_mut().find(|(other, _)| other == name) {
             None => return Ok(false),
             Some((_, value)) if value.is_empty() => value.push_str("true"),
             Some(_) => {}
@@ -95,12 +107,14 @@ impl QueryParameters {
     /// Checks that all parameters were taken.
     ///
     /// # Errors
-    /// 400 for an unknown parameter.
+    /// 400 for an unknown parameter; the message lists the known ones.
     pub fn finish(&self) -> Result<(), Problem> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(Problem::bad_request(format!("unknown parameter '{name}'"))),
-        }
+        let Some((name, _)) = self.left.first() else { return Ok(()) };
+        let known = match &self.known[..] {
+            [] => "this resource takes none".to_owned(),
+            known => format!("there are: {}", known.join(", ")),
+        };
+        Err(Problem::bad_request(format!("unknown parameter '{name}'; {known}")))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::request::key::parse_key;
 use crate::request::parameters::QueryParameters;
 use bobak_core::nearest::{Distance, Metric};
 use bobak_core::{
-    Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, TableSchema, Value,
+    Condition, DynRow, Error, Expr, Filter, Order, OrderBy, Query, Select, TableSchema, Value,
 };
 use serde_json::value::RawValue;
 use std::cell::Cell;
@@ -210,7 +210,19 @@ pub(crate) fn take_filter(
                        the table, or expand the relation with a filter of its own";
         return Err(Problem::bad_request(message));
     }
-    condition.map(Some).map_err(|error| Problem::with_status(hyper::StatusCode::BAD_REQUEST, error))
+    condition.map(Some).map_err(|error| {
+        Problem::with_status(hyper::StatusCode::BAD_REQUEST, with_expressions(error, table))
+    })
+}
+
+/// Points to the resource that takes expressions if the text has one.
+fn with_expressions(error: Error, table: &CachedTable) -> Error {
+    if !error.message().contains("expected a column on the left side") {
+        return error;
+    }
+    let name = table.schema.name();
+    let message = format!("{}; GET /tables/{name}/query filters by expressions", error.message());
+    Error::new(error.kind(), message).in_table(name.to_owned())
 }
 
 /// Takes `order`: column names, with a minus sign for descending order.

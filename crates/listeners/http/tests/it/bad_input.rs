@@ -106,9 +106,10 @@ fn forbidden_table_looks_like_missing_table() {
             let body =
                 if matches!(method, "POST" | "PUT" | "PATCH") { "{\"name\":\"b\"}" } else { "" };
             let ask = |table: &str| {
-                without_date(&server.ask(method, &format!("/tables/{table}{path}"), &headers, body))
+                let path = format!("/tables/{table}{path}");
+                without_date(&server.ask(method, &path, &headers, body)).replace(table, "NAME")
             };
-            // Names of equal length, because of the content-length header.
+            // Names of equal length, because of the content-length header; the message has the client's own.
             assert_eq!(ask("person"), ask("absent"), "{method} {path}");
         }
     }

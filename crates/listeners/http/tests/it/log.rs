@@ -154,7 +154,8 @@ fn exceeded_limits_are_logged() {
 #[test]
 fn denied_requests_are_logged() {
     let (token, hash) = new_token().unwrap();
-    let access = format!("role clerk\n    read, sql on seat\ntoken ada {hash} roles clerk\n");
+    let grants = "read, sql on seat\n    read on note where owner = :user";
+    let access = format!("role clerk\n    {grants}\ntoken ada {hash} roles clerk\n");
     let (mut settings, lines) = (Settings::default(), LogLines::default());
     settings.sql = SqlAccess::Read;
     let builder = HttpServer::builder().settings(settings).shared_database("main", sqlite());
@@ -173,6 +174,13 @@ fn denied_requests_are_logged() {
     let hidden = server.send("POST", "/sql", r#"{"sql":"SELECT * FROM person"}"#);
     assert!(hidden.status >= 400);
     lines.has(ada, "got status");
+    // A rule that does not fit its table is explained in the log alone.
+    let denied = server.get("/tables/note/rows");
+    assert_eq!(
+        denied.is(403, "Denied").json()["detail"],
+        "a row rule cannot be applied to this table"
+    );
+    lines.has(ada, "`owner = :user` of the role clerk: there is no column 'owner'");
     // A missing row is not worth a line.
     server.get("/tables/seat/rows/a,1").is(404, "NotFound");
     assert_eq!(lines.count(), 0);

@@ -207,6 +207,20 @@ fn lists_are_filtered_ordered_limited_and_counted() {
     ] {
         server.get(&format!("/tables/person/rows?{query}")).is(400, kind);
     }
+    for (path, detail) in [
+        ("rows?oder=name", "unknown parameter 'oder'; there are: "),
+        ("rows?oder=name", "order, "),
+        ("rows?filter=name=x", "there is no column 'x': a text is in single quotes"),
+        ("rows?filter=lower(name)='x'", "GET /tables/person/query filters by expressions"),
+    ] {
+        let response = server.get(&format!("/tables/person/{path}"));
+        let found = response.is(400, response.json()["kind"].as_str().unwrap()).json();
+        assert!(found["detail"].as_str().unwrap().contains(detail), "{found}");
+    }
+    let found = server.get("/tables?x=1").is(400, "Syntax").json();
+    assert_eq!(found["detail"], "unknown parameter 'x'; this resource takes none");
+    let found = server.get("/tables/persn/rows").is(404, "NotFound").json();
+    assert_eq!(found["detail"], "the table 'persn' does not exist, or the client may not see it");
 }
 
 #[test]
@@ -359,17 +373,19 @@ fn unauthenticated_clients_learn_nothing() {
 #[test]
 fn unknown_and_malicious_table_names_are_not_found() {
     let server = TestServer::open();
-    let unknown = server.get("/tables/missing/rows").is(404, "NotFound").text.clone();
-    for name in [
-        "..",
-        "%2e%2e",
-        "person%00",
-        "%2Fetc%2Fpasswd",
-        "sqlite_schema",
-        "main.person",
-        "person;drop",
+    for (name, shown) in [
+        ("missing", "missing"),
+        ("..", ".."),
+        ("%2e%2e", ".."),
+        ("person%00", "person\0"),
+        ("%2Fetc%2Fpasswd", "/etc/passwd"),
+        ("sqlite_schema", "sqlite_schema"),
+        ("main.person", "main.person"),
+        ("person;drop", "person;drop"),
     ] {
-        assert_eq!(server.get(&format!("/tables/{name}/rows")).is(404, "NotFound").text, unknown);
+        let reply = server.get(&format!("/tables/{name}/rows")).is(404, "NotFound").json();
+        let detail = format!("the table '{shown}' does not exist, or the client may not see it");
+        assert_eq!(reply["detail"], detail, "{name}");
     }
     server.get("/databases/other/tables/person/rows").is(404, "NotFound");
     server.get("/databases/main/tables/PERSON/rows").ok(200);

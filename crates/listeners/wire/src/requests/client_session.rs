@@ -8,6 +8,7 @@ use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, SchemaDetails,
     SchemaLoss, Session, TransactionControl, Value, ValueAddress, Write, WriteBatch,
 };
+use bobak_serving::with_cause;
 use bobak_wire::{
     FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, ResultForm, encode_response,
 };
@@ -123,7 +124,7 @@ impl ClientSession<'_> {
     pub fn send_error(&mut self, connection: &mut Connection, id: u32, error: &Error) {
         self.was_interrupted |= error.kind() == ErrorKind::Interrupted;
         if error.kind() == ErrorKind::Denied {
-            self.shared.log_client(connection, format_args!("was rejected: {error}"));
+            self.shared.log_client(connection, format_args!("was rejected: {}", with_cause(error)));
         }
         encode_response::error(&mut connection.output, id, error);
     }
