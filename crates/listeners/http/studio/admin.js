@@ -214,7 +214,7 @@ class Server extends Section {
 
   async load() {
     const status = await json("GET", "status", { quiet: true });
-    const share = ({ used, most }) => [`${count(used)} of ${count(most)} `, h("meter", { min: 0, max: most, value: used, aria: { label: `${used} of ${most}` } })];
+    const share = ({ used, max }) => [`${count(used)} of ${count(max)} `, h("meter", { min: 0, max, value: used, aria: { label: `${used} of ${max}` } })];
     const uptime = status.uptime_seconds < 7_200 ? `${Math.floor(status.uptime_seconds / 60)} minutes` : `${Math.floor(status.uptime_seconds / 3_600)} hours`;
     const values = [
       ["Version", status.version],

@@ -122,10 +122,10 @@ function reference(table, column, value, properties, typed) {
 /** The fields of a row: a label, an editor and a switch to NULL for each column. `read` returns what differs from `row`. */
 export function form(table, row, { creating } = {}) {
   // A new row begins with what the person has to give.
-  const first = creating && table.columns.find((column) => !column.generated && !column.role && !(table.key.includes(column.name) && table.keys === "made"));
+  const first = creating && table.columns.find((column) => !column.generated && !column.role && !(table.key.includes(column.name) && table.keys === "generated"));
   const fields = table.columns.map((column) => {
     const isFixed = (!creating && table.key.includes(column.name)) || !!column.generated;
-    const isMade = creating && (table.key.includes(column.name) && table.keys === "made" || column.role);
+    const isMade = creating && (table.key.includes(column.name) && table.keys === "generated" || column.role);
     const field = editor(table, column, row?.[column.name] ?? (creating ? column.default : null) ?? null);
     const input = field.element.matches?.("input,select,textarea") ? field.element : field.element.querySelector("input,select,textarea");
     const id = (input.id = `field-${column.name.replace(/\s/g, "_")}-${Math.random().toString(36).slice(2, 7)}`);

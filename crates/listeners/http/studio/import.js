@@ -88,7 +88,7 @@ export async function importFile(table, file) {
     return false;
   }
   const unknown = source.columns.filter((column) => !table.column(column));
-  const missing = table.columns.filter((column) => !source.columns.includes(column.name) && !column.nullable && column.default === undefined && !(table.key.includes(column.name) && table.keys === "made") && !column.role);
+  const missing = table.columns.filter((column) => !source.columns.includes(column.name) && !column.nullable && column.default === undefined && !(table.key.includes(column.name) && table.keys === "generated") && !column.role);
   const modes = [["insert", "Insert new rows"], ["ignore", "Insert; leave rows that exist"], ["upsert", "Insert; change rows that exist"], ["replace", "Insert; replace rows that exist"]];
   const mode = h("select", { id: "import-mode" }, modes.map(([value, label]) => h("option", { value }, label)));
   const whole = h("input", { type: "checkbox", checked: file.size < WHOLE });

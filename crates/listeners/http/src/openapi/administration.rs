@@ -207,8 +207,8 @@ fn accounts() -> Value {
 fn states() -> Value {
     let used = || {
         json!({
-            "type": "object", "required": ["used", "most"],
-            "properties": {"used": count(), "most": count()},
+            "type": "object", "required": ["used", "max"],
+            "properties": {"used": count(), "max": count()},
         })
     };
     let line = json!({

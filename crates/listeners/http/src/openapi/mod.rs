@@ -264,7 +264,7 @@ fn common_schemas() -> Map<String, Value> {
             "properties": {
                 "name": text(),
                 "key": {"type": "array", "items": text()},
-                "keys": {"enum": ["given", "made"]},
+                "keys": {"enum": ["given", "generated"]},
                 "view": {"type": "boolean", "description": "Whether rows can only be read"},
                 "search": {
                     "type": "object",

@@ -35,7 +35,7 @@ pub(crate) async fn status(request: &mut RequestContext) -> Result<ResponseBuild
 /// How much of each limit is used.
 fn load(state: &ServerState) -> Json {
     let (settings, metrics) = (&state.settings, &state.metrics);
-    let used = |used: usize, most: usize| json!({"used": used, "most": most});
+    let used = |used: usize, max: usize| json!({"used": used, "max": max});
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_seconds": state.started.elapsed().as_secs(),

@@ -58,7 +58,7 @@ fn write_table(out: &mut String, table: &CachedTable) {
         out,
         match schema.key_generation() {
             KeyGeneration::Given => "given",
-            KeyGeneration::Engine | KeyGeneration::Uuid => "made",
+            KeyGeneration::Engine | KeyGeneration::Uuid => "generated",
         },
     );
     if schema.never_reuses_keys() {
