@@ -181,6 +181,19 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_has_every_command() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/reference/cli.md");
+        let page = std::fs::read_to_string(page).expect("reads the page");
+        let commands = Cli::command();
+        let commands = commands.get_subcommands().filter(|command| !command.is_hide_set());
+        let is_missing = |name: &&str| {
+            !page.contains(&format!("`bobak {name} ")) && !page.contains(&format!("`bobak {name}`"))
+        };
+        let missing: Vec<_> = commands.map(clap::Command::get_name).filter(is_missing).collect();
+        assert_eq!(missing, [""; 0], "commands that book/src/reference/cli.md lacks");
+    }
+
+    #[test]
     fn commands_without_a_database_have_no_flags_for_its_key() {
         let mut root = Cli::command();
         root.build();

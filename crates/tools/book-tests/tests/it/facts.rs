@@ -43,6 +43,23 @@ fn every_test_that_the_robustness_page_names_exists() {
     assert!(missing.is_empty(), "no tests: {missing:?}");
 }
 
+#[test]
+fn introduction_lists_the_features_of_the_crate() {
+    let manifest = std::fs::read_to_string(root().join("crates/bobak/Cargo.toml")).expect("reads");
+    let features = manifest.split("\n[features]\n").nth(1).expect("has features");
+    let features = features.split("\n[").next().unwrap_or_default().lines();
+    let names = features.filter_map(|line| line.split_once(" = [").map(|(name, _)| name));
+    let expected: BTreeSet<&str> = names.filter(|name| *name != "default").collect();
+    let page = page("introduction.md");
+    let rows = page.split("| feature | adds |").nth(1).expect("has a table of features").lines();
+    let cells = rows.filter_map(|row| row.strip_prefix("| `")?.split('|').next());
+    let listed: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
+    assert_eq!(
+        listed.into_iter().filter(|name| !name.is_empty()).collect::<BTreeSet<_>>(),
+        expected
+    );
+}
+
 /// The settings that the page about URLs lists under a heading.
 fn listed(heading: &str) -> BTreeSet<String> {
     let text = page("reference/urls.md");
@@ -58,7 +75,6 @@ fn known(url: &str) -> BTreeSet<String> {
     assert_eq!(error.kind(), ErrorKind::Config);
     let text = error.message();
     let (_, names) = text.split_once("there are: ").expect("lists the settings");
-    let names = names.split(" in '").next().unwrap_or_default();
     names.split(", ").map(|name| name.trim().to_owned()).collect()
 }
 
