@@ -402,7 +402,7 @@ mod tests {
             #[cfg(feature = "access")]
             ("access:", "no file; write access:FILE"),
             #[cfg(not(feature = "odbc"))]
-            ("odbc:shop;PWD=secret", "enable the feature `odbc` of bobak in 'odbc:shop;PWD=…'"),
+            ("odbc:shop;PWD=secret", "'odbc:shop;PWD=…': this program was built without"),
             #[cfg(not(feature = "sqlite"))]
             ("sqlite:app.db", "enable the feature `sqlite`"),
             #[cfg(not(feature = "kv"))]
