@@ -1,12 +1,14 @@
 //! A Firebird server.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpStream;
 use std::ops::Deref;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -27,7 +29,7 @@ use crate::{Error, Options, Result, find, folder, template};
 #[derive(Debug)]
 pub struct Firebird {
     server: Server,
-    login: String,
+    password: String,
     forced_writes: &'static str,
 }
 
@@ -81,9 +83,8 @@ impl Firebird {
             stop_timeout: Duration::from_secs(5),
             quit: Signal::KILL,
         };
-        let login = format!("bobak:{}", percent(&password));
         let forced_writes = if options.durable { "on" } else { "off" };
-        Ok(Self { server: Server::start(plan, folder)?, login, forced_writes })
+        Ok(Self { server: Server::start(plan, folder)?, password, forced_writes })
     }
 
     /// Whether its programs are there.
@@ -102,11 +103,45 @@ impl Firebird {
     #[must_use]
     pub fn url_of(&self, database: &str) -> String {
         format!(
-            "firebird://{}@127.0.0.1:{}/{database}?create=on&forced_writes={}",
-            self.login,
+            "firebird://bobak:{}@127.0.0.1:{}/{database}?create=on&forced_writes={}",
+            percent(&self.password),
             self.port(),
             self.forced_writes
         )
+    }
+
+    /// Whether a client that creates a database, and drops it, waits longer than `timeout`. A server that hangs accepts connections.
+    ///
+    /// # Errors
+    /// If the client cannot be started.
+    pub fn hangs(&self, timeout: Duration) -> Result<bool> {
+        let program = find::firebird("isql-fb")?;
+        let failed = |e| Error::io("run", &program, &e);
+        let mut client = Command::new(&program)
+            .args(["-quiet", "-bail"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let database = data(self.server.folder()).join("answer.fdb");
+        let script = format!(
+            "CREATE DATABASE '127.0.0.1/{}:{}' USER 'BOBAK' PASSWORD '{}';\nDROP DATABASE;\n",
+            self.port(),
+            database.display(),
+            self.password.replace('\'', "''")
+        );
+        let sent =
+            client.stdin.take().map_or(Ok(()), |mut input| input.write_all(script.as_bytes()));
+        let end = Instant::now() + timeout;
+        while client.try_wait().map_err(failed)?.is_none() {
+            if Instant::now() > end {
+                client.kill().and_then(|()| client.wait()).map_err(failed)?;
+                return Ok(true);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        sent.map_err(failed).map(|()| false)
     }
 
     /// Removes the file of a database that nobody is connected to.

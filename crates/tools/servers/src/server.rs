@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -95,6 +95,12 @@ impl Server {
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.process().as_ref().map(Process::pid)
+    }
+
+    /// How its first process ended; `None` while it runs, and after it was stopped or killed.
+    #[must_use]
+    pub fn ended(&self) -> Option<ExitStatus> {
+        self.process().as_mut().and_then(Process::ended)
     }
 
     /// What it has logged so far.
