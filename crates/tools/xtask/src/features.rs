@@ -1,10 +1,13 @@
 //! Each published crate with none of its features, and with each of them alone.
 //!
 //! In a workspace, features that one crate turns on are on for all, which hides what a crate lacks by itself. So each
-//! combination is checked by a cargo of its own; what they share is compiled once. A feature that a crate's own source never
+//! combination is checked by a cargo of its own, several crates at once only if none of them changes the features of what another
+//! one depends on; what they share is compiled once. A feature that a crate's own source never
 //! mentions only turns on features of its dependencies, which are checked there.
 //!
 //! All combinations take ten minutes of a processor: CI checks the crates without features, and a release all.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
@@ -37,13 +40,20 @@ pub fn run_each(tree: &Tree) -> Outcome {
 
 /// Each library without its features, and with each of these alone.
 fn check_all(tree: &Tree, features: impl Fn(&Member) -> Vec<String>) -> Outcome {
+    let members = members::read(tree)?;
+    let has_library = |member: &&Member| tree.has_file(&format!("{}/src/lib.rs", member.folder));
+    let published: Vec<&Member> =
+        members.iter().filter(|member| member.published).filter(has_library).collect();
+    let resolved = published.iter().map(|member| Ok((member.package.as_str(), resolve(member)?)));
     let mut failed = Vec::new();
-    for member in members::read(tree)?.iter().filter(|member| member.published) {
-        if !tree.has_file(&format!("{}/src/lib.rs", member.folder)) {
-            continue;
+    for packages in groups(resolved.collect::<Outcome<Vec<_>>>()?) {
+        if check(&packages, "").is_err() {
+            failed.push(format!("{} without features", packages.join(" or ")));
         }
-        for feature in [String::new()].into_iter().chain(features(member)) {
-            if check(&member.package, &feature).is_err() {
+    }
+    for member in published {
+        for feature in features(member) {
+            if check(&[&member.package], &feature).is_err() {
                 failed.push(format!("{} with `{feature}`", member.package));
             }
         }
@@ -57,6 +67,45 @@ fn check_all(tree: &Tree, features: impl Fn(&Member) -> Vec<String>) -> Outcome 
     ))
 }
 
+/// The features of a crate's dependencies, and of itself, if it is compiled alone and without features. A crate may have several
+/// sets: build scripts and macros have their own.
+type ResolvedFeatures = BTreeMap<String, BTreeSet<String>>;
+
+fn resolve(member: &Member) -> Outcome<ResolvedFeatures> {
+    let arguments = ["tree", "-p", &member.package, "--no-default-features", "--no-dedupe"];
+    let format = ["-e", "normal,build", "--prefix", "none", "--format", "{p}|{f}"];
+    let listing = cargo::output(
+        &[&arguments[..], &format].concat(),
+        "see that the manifests are right: `cargo tree`",
+    )?;
+    let mut resolved = ResolvedFeatures::new();
+    for (package, features) in listing.lines().filter_map(|line| line.split_once('|')) {
+        let package = package.trim_end_matches(" (proc-macro)").to_owned();
+        resolved.entry(package).or_default().insert(features.to_owned());
+    }
+    Ok(resolved)
+}
+
+/// Packages in groups in which each dependency has the same features as with each package alone.
+fn groups(packages: Vec<(&str, ResolvedFeatures)>) -> Vec<Vec<&str>> {
+    let mut groups: Vec<(Vec<&str>, ResolvedFeatures)> = Vec::new();
+    for (package, resolved) in packages {
+        let agrees = |(_, others): &&mut (Vec<&str>, ResolvedFeatures)| {
+            resolved.iter().all(|(name, features)| {
+                others.get(name).is_none_or(|of_others| of_others == features)
+            })
+        };
+        match groups.iter_mut().find(agrees) {
+            Some((packages, others)) => {
+                packages.push(package);
+                others.extend(resolved);
+            }
+            None => groups.push((vec![package], resolved)),
+        }
+    }
+    groups.into_iter().map(|(packages, _)| packages).collect()
+}
+
 /// The source of a crate, without its tests.
 fn source(tree: &Tree, member: &Member) -> String {
     let folder = format!("{}/src/", member.folder);
@@ -64,9 +113,35 @@ fn source(tree: &Tree, member: &Member) -> String {
     files.filter_map(|path| tree.read(path).ok()).collect()
 }
 
-fn check(package: &str, feature: &str) -> Outcome {
-    println!("{package} {}", if feature.is_empty() { "without features" } else { feature });
-    let arguments =
-        ["clippy", "--quiet", "-p", package, "--lib", "--no-default-features", "--features"];
-    cargo::run(&[&arguments[..], &[feature, "--", "-D", "warnings"]].concat(), "")
+fn check(packages: &[&str], feature: &str) -> Outcome {
+    let names = packages.join(", ");
+    println!("{names} {}", if feature.is_empty() { "without features" } else { feature });
+    let mut arguments = vec!["clippy", "--quiet", "--lib", "--no-default-features"];
+    packages.iter().for_each(|package| arguments.extend(["-p", package]));
+    arguments.extend(["--features", feature, "--", "-D", "warnings"]);
+    cargo::run(&arguments, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_that_change_each_others_features_are_apart() {
+        let resolved = |all: &[(&str, &str)]| {
+            let one = |(name, features): &(&str, &str)| {
+                (name.to_string(), BTreeSet::from([features.to_string()]))
+            };
+            all.iter().map(one).collect::<ResolvedFeatures>()
+        };
+        let packages = vec![
+            ("core", resolved(&[("core", ""), ("uuid", "std")])),
+            ("kv", resolved(&[("kv", ""), ("core", ""), ("uuid", "std"), ("redb", "")])),
+            ("oracle", resolved(&[("core", ""), ("uuid", "std,v4")])),
+            ("access", resolved(&[("core", ""), ("uuid", "std"), ("redb", "log")])),
+            ("text", resolved(&[("uuid", "std,v4"), ("redb", "log")])),
+        ];
+        let expected: [&[&str]; 3] = [&["core", "kv"], &["oracle", "text"], &["access"]];
+        assert_eq!(groups(packages), expected);
+    }
 }

@@ -1,5 +1,6 @@
 //! The list of checks. Each is announced and timed; all run, so that one round trip through CI shows every mistake.
 
+use std::thread;
 use std::time::Instant;
 
 use crate::failure::{Failure, Outcome};
@@ -17,6 +18,18 @@ pub struct Step {
     pub about: &'static str,
     /// The check itself.
     pub run: fn(&Tree) -> Outcome,
+    /// Whether it compiles crates, so that cargo lets it wait for others that do.
+    pub compiles: bool,
+}
+
+impl Step {
+    const fn new(name: &'static str, about: &'static str, run: fn(&Tree) -> Outcome) -> Self {
+        Self { name, about, run, compiles: false }
+    }
+
+    const fn compiling(name: &'static str, about: &'static str, run: fn(&Tree) -> Outcome) -> Self {
+        Self { name, about, run, compiles: true }
+    }
 }
 
 /// The check that needs other languages, which some do without.
@@ -24,63 +37,43 @@ pub const CLIENTS: &str = "client-lints";
 
 /// All checks, the quick ones first.
 pub const STEPS: &[Step] = &[
-    Step { name: "format", about: "the code is formatted", run: lints::format },
-    Step { name: "links", about: "links and paths in Markdown lead somewhere", run: links::run },
-    Step {
-        name: "lengths",
-        about: "no source file is too long, and few functions are",
-        run: lengths::run,
-    },
-    Step {
-        name: "layers",
-        about: "modules form no large cycles, and crates depend in one direction",
-        run: layers::check,
-    },
-    Step {
-        name: "words",
-        about: "names and texts use standard terms, and no name has two meanings",
-        run: words::check,
-    },
-    Step { name: "api", about: "the public API is that of the snapshots in api/", run: api::check },
-    Step {
-        name: "msrv",
-        about: "no dependency needs a newer Rust than Cargo.toml names",
-        run: msrv::run,
-    },
-    Step {
-        name: "crates",
-        about: "a first build is small, and the README says how small",
-        run: crates::run,
-    },
-    Step {
-        name: CLIENTS,
-        about: "the clients in other languages are formatted, typed and free of lints",
-        run: clients::lint,
-    },
-    Step { name: "clippy", about: "clippy has no warning", run: lints::clippy },
-    Step {
-        name: "features",
-        about: "each published crate compiles without features",
-        run: features::run,
-    },
-    Step { name: "docs", about: "the documentation builds without a warning", run: lints::docs },
-    Step {
-        name: "settings",
-        about: "the tables of settings in the documentation are those of the program",
-        run: settings::check,
-    },
-    Step { name: "tsql", about: "the statements for SQL Server are T-SQL", run: tsql::run },
-    Step {
-        name: "oracle",
-        about: "the statements for Oracle are of Oracle's SQL",
-        run: tsql::run_oracle,
-    },
-    Step { name: "book", about: "the book can be built", run: book::run },
-    Step {
-        name: "package",
-        about: "each published crate can be packaged, and compiles from its package",
-        run: package::run,
-    },
+    Step::new("format", "the code is formatted", lints::format),
+    Step::new("links", "links and paths in Markdown lead somewhere", links::run),
+    Step::new("lengths", "no source file is too long, and few functions are", lengths::run),
+    Step::new(
+        "layers",
+        "modules form no large cycles, and crates depend in one direction",
+        layers::check,
+    ),
+    Step::new(
+        "words",
+        "names and texts use standard terms, and no name has two meanings",
+        words::check,
+    ),
+    Step::new("api", "the public API is that of the snapshots in api/", api::check),
+    Step::new("crates", "a first build is small, and the README says how small", crates::run),
+    Step::new(
+        CLIENTS,
+        "the clients in other languages are formatted, typed and free of lints",
+        clients::lint,
+    ),
+    Step::compiling("msrv", "no dependency needs a newer Rust than Cargo.toml names", msrv::run),
+    Step::compiling("clippy", "clippy has no warning", lints::clippy),
+    Step::compiling("features", "each published crate compiles without features", features::run),
+    Step::compiling("docs", "the documentation builds without a warning", lints::docs),
+    Step::compiling(
+        "settings",
+        "the tables of settings in the documentation are those of the program",
+        settings::check,
+    ),
+    Step::compiling("tsql", "the statements for SQL Server are T-SQL", tsql::run),
+    Step::compiling("oracle", "the statements for Oracle are of Oracle's SQL", tsql::run_oracle),
+    Step::compiling("book", "the book can be built", book::run),
+    Step::compiling(
+        "package",
+        "each published crate can be packaged, and compiles from its package",
+        package::run,
+    ),
 ];
 
 /// Runs every check.
@@ -99,8 +92,27 @@ pub fn run_without_clients(tree: &Tree) -> Outcome {
     run_all_of(STEPS.iter().filter(|step| step.name != CLIENTS), tree)
 }
 
-/// Runs the given checks, and names at the end those that failed.
+/// Runs the given checks, those that compile in order, and the others meanwhile; names at the end those that failed.
 pub fn run_all_of<'a>(steps: impl IntoIterator<Item = &'a Step>, tree: &Tree) -> Outcome {
+    let (compiling, others): (Vec<&Step>, Vec<&Step>) =
+        steps.into_iter().partition(|step| step.compiles);
+    let failed = thread::scope(|scope| {
+        let others = scope.spawn(|| run_in_order(&others, tree));
+        let compiling = run_in_order(&compiling, tree);
+        let others = others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        [others, compiling].concat()
+    });
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("failed: {}", failed.join(", ")),
+        format!("do what each says above; `cargo xtask {}` runs one alone", failed[0]),
+    ))
+}
+
+/// Runs checks; the names of those that failed.
+fn run_in_order(steps: &[&Step], tree: &Tree) -> Vec<&'static str> {
     let mut failed = Vec::new();
     for step in steps {
         announce(step.name, step.about);
@@ -110,18 +122,12 @@ pub fn run_all_of<'a>(steps: impl IntoIterator<Item = &'a Step>, tree: &Tree) ->
         match outcome {
             Ok(()) => println!("{}: ok, {seconds:.1} s", step.name),
             Err(failure) => {
-                println!("{failure}\n{}: failed, {seconds:.1} s", step.name);
+                println!("{}: failed, {seconds:.1} s\n{failure}", step.name);
                 failed.push(step.name);
             }
         }
     }
-    if failed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        format!("failed: {}", failed.join(", ")),
-        format!("do what each says above; `cargo xtask {}` runs one alone", failed[0]),
-    ))
+    failed
 }
 
 /// The line before a step.
@@ -138,13 +144,14 @@ mod tests {
     fn every_step_runs_and_the_failed_ones_are_named() {
         let bad = |_: &Tree| Err(Failure::new("it is broken", "fix it"));
         let steps = [
-            Step { name: "first", about: "", run: bad },
-            Step { name: "second", about: "", run: |_| Ok(()) },
-            Step { name: "third", about: "", run: bad },
+            Step::compiling("first", "", bad),
+            Step::compiling("second", "", |_| Ok(())),
+            Step::compiling("third", "", bad),
+            Step::new("fourth", "", bad),
         ];
         let (_folder, tree) = fixture::tree(&[]);
         let failure = run_all_of(&steps, &tree).unwrap_err().to_string();
-        assert!(failure.contains("failed: first, third"), "{failure}");
+        assert!(failure.contains("failed: fourth, first, third"), "{failure}");
         run_all_of(&steps[1..2], &tree).unwrap();
     }
 }
