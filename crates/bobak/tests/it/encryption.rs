@@ -269,7 +269,7 @@ fn changing_the_key_is_rejected_if_a_tracked_table_has_no_primary_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let open = || Db::open(&format!("sqlite:{}", path.display())).unwrap();
-    crate::recreated_tables::track_hidden(&open());
+    crate::hidden_tables::track_hidden(&open());
     let error = Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&old())).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Unsupported, Some("loose")), "{error}");
     open().untrack_table("loose").unwrap();

@@ -55,6 +55,7 @@ mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
 mod generated_fields;
+mod hidden_tables;
 mod hooks; // before and after writes
 mod join_paths; // joins as statements, and in this process
 mod joins; // typed

@@ -2,6 +2,7 @@
 
 use crate::archive::ship;
 use crate::engines::{Person, person};
+use crate::hidden_tables::track_hidden;
 use bobak::changes::TrackOptions;
 use bobak::prelude::*;
 use std::time::Duration;
@@ -99,26 +100,6 @@ fn a_target_with_triggers_is_rejected() {
     source.table().unwrap().insert(&person("ada", 1)).unwrap();
     source.replicate_to(&target, &[]).unwrap().begin(|_| {}).unwrap();
     assert_eq!(target.changes().unwrap().iter().count(), 1);
-}
-
-/// A table without a key, tracked as earlier versions did it.
-pub fn track_hidden(db: &Db) {
-    for text in [
-        "CREATE TABLE keyed (id INTEGER PRIMARY KEY)",
-        "CREATE TABLE loose (n INTEGER)",
-        "CREATE TABLE bobak_log_loose (seq INTEGER PRIMARY KEY, at INTEGER, who TEXT, verb INTEGER, \
-         old_rowid INTEGER, new_rowid INTEGER, old_n INTEGER, new_n INTEGER)",
-    ] {
-        db.execute(text, ()).unwrap();
-    }
-    db.track_table("keyed", TrackOptions::new()).unwrap();
-    db.execute("INSERT INTO bobak_tracked (name, pruned) VALUES ('loose', 0)", ()).unwrap();
-    for verb in ["insert", "update", "delete"] {
-        let text = format!(
-            "CREATE TRIGGER bobak_log_{verb}_loose AFTER {verb} ON loose BEGIN SELECT 1; END"
-        );
-        db.execute(&text, ()).unwrap();
-    }
 }
 
 #[test]

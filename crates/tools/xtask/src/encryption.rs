@@ -22,9 +22,11 @@ pub fn run(tally: &mut Tally) -> Outcome {
     if !has_openssl() && !packages::install(&["libssl-dev"]) {
         return Err(Failure::new("OpenSSL's headers are not installed", CURE));
     }
-    let package = ["-p", "bobak", "-p", "bobak-cli", "-p", "bobak-testkit", "--test", "it"];
+    // Of the whole workspace, so that crates without SQLite are not compiled for other features.
+    let packages = ["--workspace", "--test", "sqlcipher"].iter();
+    let packages = packages.chain(packages::without_driver_manager());
     let features = ["--features", "bobak/sqlcipher,bobak-cli/sqlcipher,bobak-testkit/sqlcipher"];
-    let arguments = package.iter().chain(&features).chain(&["--", "encryption::"]);
+    let arguments = packages.chain(&features).chain(&["--", "encryption::"]);
     let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
     cargo_test::run(&Servers::none(), &arguments, tally)
 }
