@@ -1,7 +1,7 @@
 //! `cargo test`, with its results counted.
 
 use std::io;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
@@ -18,20 +18,12 @@ pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcom
     // Chosen packages would otherwise be overruled by `--workspace`.
     if !names_packages(arguments) {
         command.arg("--workspace").args(packages::without_driver_manager());
-        if arguments.is_empty() {
-            // The examples are built then, with the features of all packages.
-            command.env("BOBAK_TEST_WORKSPACE", "1");
-        }
     }
     // Without it, cargo stops at the first binary with a failed test, and the sum would be of some only.
     if !arguments.iter().any(|argument| argument == "--no-fail-fast") {
         command.arg("--no-fail-fast");
     }
-    // Tests with servers wait for these most of the time: with a thread for each core, half of each core would be idle.
-    if std::env::var_os(THREADS).is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        command.env(THREADS, (3 * cores).to_string());
-    }
+    set_threads(&mut command, 3);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     servers.tell(&mut command);
     let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
@@ -50,13 +42,15 @@ pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcom
             "look above for `FAILED`, `panicked` or `error`; a binary that crashed or did not compile is not counted",
         ));
     }
-    if arguments.is_empty() && tally.passed == 0 {
-        return Err(Failure::new(
-            "no test ran",
-            "see that the workspace has its members, and they their tests",
-        ));
-    }
     Ok(())
+}
+
+/// Sets how many tests of a binary run at a time for each core. Tests with servers wait for these most of the time.
+pub fn set_threads(command: &mut Command, for_each_core: usize) {
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (for_each_core * cores).to_string());
+    }
 }
 
 /// Whether the arguments for cargo, before any `--`, choose packages.

@@ -19,6 +19,8 @@
 //! words     words that are not standard terms, and names with several meanings
 //! rust      the sources of the crates, as tokens
 //! test      all tests, and their number
+//! test_binaries  the test binaries of the workspace, run by themselves
+//! test_jobs  tests that run at the same time
 //! cargo_test  `cargo test`, with its results counted
 //! tally     the number of passed and failed tests
 //! crash     crash tests over many seeds
@@ -29,6 +31,7 @@
 //! server_versions  the tests of PostgreSQL's engine on versions 17 and 18, and of Firebird's on version 5
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
+//! firebird_watch  the private Firebird server, which may end by its own fault
 //! mcp       the tools for language models, with the library of their protocol
 //! studio    the studio in a real Chromium: its tests, and pictures of its pages
 //! clients   the lints and the tests of the clients in other languages
@@ -52,6 +55,7 @@ mod crates;
 mod encryption;
 mod failure;
 mod features;
+mod firebird_watch;
 mod fixtures;
 mod fuzz;
 mod jars;
@@ -74,6 +78,8 @@ mod step;
 mod studio;
 mod tally;
 mod test;
+mod test_binaries;
+mod test_jobs;
 mod tree;
 mod tsql;
 mod words;

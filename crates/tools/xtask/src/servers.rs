@@ -10,6 +10,7 @@ use bobak_servers::{Error, Firebird, MariaDb, PgBouncer, Postgres, Result};
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
+use crate::firebird_watch::FirebirdWatch;
 use crate::server_versions::{FIREBIRD_ENGINE, firebird_engine};
 use crate::{jars, packages};
 
@@ -55,7 +56,7 @@ pub struct Servers {
     wanted: bool,
     postgres: Option<Postgres>,
     mariadb: Option<MariaDb>,
-    firebird: Option<Firebird>,
+    firebird: Option<FirebirdWatch>,
     /// The engine of another version, for the servers that tests start.
     firebird_engine: Option<PathBuf>,
     /// Where Pebble was installed, unless it is named already.
@@ -112,11 +113,16 @@ impl Servers {
             wanted: true,
             postgres: postgres?,
             mariadb: mariadb?,
-            firebird: firebird?,
+            firebird: firebird?.map(FirebirdWatch::start),
             firebird_engine: None,
             pebble: None,
             jars: Vec::new(),
         })
+    }
+
+    /// How the private Firebird server has ended or hung since this was called before, by itself. It runs again.
+    pub fn firebird_faults(&self) -> Vec<String> {
+        self.firebird.as_ref().map_or_else(Vec::new, FirebirdWatch::take_faults)
     }
 
     /// Names them to `command`.
@@ -150,7 +156,10 @@ fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>
 }
 
 /// Installs the ODBC driver manager and the drivers that are missing.
-fn install_drivers() -> Outcome {
+///
+/// # Errors
+/// When they can't be installed.
+pub fn install_drivers() -> Outcome {
     let installed = std::fs::read_to_string("/etc/odbcinst.ini").unwrap_or_default();
     let missing = DRIVERS.iter().filter(|(name, _)| !installed.contains(name));
     let manager = (!packages::has_driver_manager()).then_some(MANAGER);

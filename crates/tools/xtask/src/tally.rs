@@ -11,6 +11,7 @@ pub struct Tally {
     pub passed: u64,
     pub failed: u64,
     failures: Vec<String>,
+    names: Vec<String>,
     inside_failures: bool,
 }
 
@@ -24,10 +25,24 @@ impl Tally {
             screen.flush()?;
             let text = String::from_utf8_lossy(&line);
             self.keep_section(text.trim_end());
+            self.keep_name(&text);
             self.count(&text);
             line.clear();
         }
         Ok(())
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        other.failures.iter().for_each(|line| self.keep(line));
+        self.names.extend(other.names);
+    }
+
+    /// The names of the tests of Rust that failed.
+    pub fn failed_tests(&self) -> &[String] {
+        &self.names
     }
 
     /// What was printed of the tests that failed, for the end of a long output.
@@ -52,6 +67,14 @@ impl Tally {
     fn keep(&mut self, line: &str) {
         if self.failures.len() < KEPT_LINES {
             self.failures.push(line.to_owned());
+        }
+    }
+
+    /// A line of a test reads `test NAME ... FAILED`, perhaps with `- should panic` behind the name, the result perhaps in colour.
+    fn keep_name(&mut self, line: &str) {
+        let test = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
+        if let Some((name, _)) = test.filter(|(_, result)| result.contains("FAILED")) {
+            self.names.push(name.strip_suffix(" - should panic").unwrap_or(name).to_owned());
         }
     }
 
@@ -139,7 +162,7 @@ mod tests {
     #[test]
     fn what_failed_is_kept_for_the_end() {
         let output = "test a ... FAILED\ntest b ... ok\n\nfailures:\n\n---- a stdout ----\nleft: 1\n\n\
-            failures:\n    a\n\ntest result: FAILED. 1 passed; 1 failed\n\n     Running the next\n";
+            failures:\n    a\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n\n     Running the next\n";
         let (mut tally, mut screen) = (Tally::default(), Vec::new());
         tally.read(output.as_bytes(), &mut screen).unwrap();
         tally.count_pytest("FAILED test_rows.py::test_tcp - AssertionError");
@@ -159,6 +182,10 @@ mod tests {
             "not ok 3 - frame: a byte too many",
         ];
         assert_eq!(tally.failures, kept);
+        assert_eq!(tally.failed_tests(), ["a"]);
+        let mut sum = Tally { passed: 1, ..Tally::default() };
+        sum.add(tally);
+        assert_eq!((sum.passed, sum.failed, sum.failures.len()), (2, 2, kept.len()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::process::Command;
+use std::thread;
 
 use bobak_servers::TestFolder;
 
@@ -10,9 +11,12 @@ use crate::clients;
 use crate::encryption;
 use crate::failure::{Failure, Outcome};
 use crate::mcp;
-use crate::servers::Servers;
+use crate::packages;
+use crate::servers::{self, Servers};
 use crate::studio;
 use crate::tally::Tally;
+use crate::test_binaries::{self, TestBinary};
+use crate::test_jobs::{self, TestJob};
 
 /// What keeps [`run`] from starting servers.
 const NO_SERVERS: &str = "--no-servers";
@@ -51,25 +55,74 @@ fn run_in_folder(arguments: &[String]) -> Outcome {
     let (no_servers, arguments) = split(arguments, NO_SERVERS);
     let (no_clients, arguments) = split(&arguments, NO_CLIENTS);
     let (no_encryption, arguments) = split(&arguments, NO_ENCRYPTION);
-    let servers = if no_servers { Servers::none() } else { Servers::start()? };
     let mut tally = Tally::default();
-    let mut outcome = cargo_test::run(&servers, &arguments, &mut tally);
-    drop(servers);
     // Arguments choose some of cargo's tests: those who give them want no others.
-    if arguments.is_empty() && !no_clients {
-        let clients = clients::test(&mut tally);
-        let studio = studio::test(&mut tally);
-        let mcp = mcp::test(&mut tally);
-        outcome = outcome.and(clients).and(studio).and(mcp);
-    }
-    // Last, since they put a program with SQLCipher in the place of the one that the tests of the clients start.
-    if arguments.is_empty() && !no_encryption {
-        let encryption = encryption::run(&mut tally);
-        outcome = outcome.and(encryption);
-    }
+    let outcome = if arguments.is_empty() {
+        run_workspace(no_servers, no_clients, no_encryption, &mut tally)
+    } else {
+        let servers = if no_servers { Servers::none() } else { Servers::start()? };
+        cargo_test::run(&servers, &arguments, &mut tally)
+    };
     tally.print_failures();
     println!("{} passed, {} failed", tally.passed, tally.failed);
     outcome
+}
+
+fn run_workspace(
+    no_servers: bool,
+    no_clients: bool,
+    no_encryption: bool,
+    tally: &mut Tally,
+) -> Outcome {
+    // What is downloaded and started for tests, while the compiler runs.
+    if !no_servers {
+        servers::install_drivers()?;
+    }
+    let (servers, binaries) = thread::scope(|scope| {
+        let servers =
+            scope.spawn(|| if no_servers { Ok(Servers::none()) } else { Servers::start() });
+        let binaries = test_binaries::build();
+        (servers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), binaries)
+    });
+    let (servers, binaries) = (servers?, binaries?);
+    let mut outcome = test_jobs::run(jobs(&servers, &binaries, no_clients), tally);
+    drop(servers);
+    if tally.passed == 0 {
+        outcome = outcome.and(Err(Failure::new(
+            "no test ran",
+            "see that the workspace has its members, and they their tests",
+        )));
+    }
+    // Last, since they put a program with SQLCipher in the place of the one that the other tests start.
+    if !no_encryption {
+        outcome = outcome.and(encryption::run(tally));
+    }
+    outcome
+}
+
+/// The tests of the workspace, and of the clients in other languages.
+fn jobs<'a>(
+    servers: &'a Servers,
+    binaries: &'a [TestBinary],
+    no_clients: bool,
+) -> Vec<TestJob<'a>> {
+    let mut jobs: Vec<TestJob<'a>> = Vec::new();
+    let of_binary =
+        |binary: &'a TestBinary| -> TestJob<'a> { Box::new(|tally| binary.run(servers, tally)) };
+    let (longest, others) = binaries.split_at(binaries.len().min(2));
+    jobs.extend(longest.iter().map(of_binary));
+    if !no_clients {
+        jobs.push(Box::new(studio::test));
+        jobs.push(Box::new(clients::test));
+        jobs.push(Box::new(mcp::test));
+    }
+    jobs.extend(others.iter().map(of_binary));
+    jobs.push(Box::new(|tally| {
+        let arguments = ["--workspace", "--doc"].iter().chain(packages::without_driver_manager());
+        let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
+        cargo_test::run(servers, &arguments, tally)
+    }));
+    jobs
 }
 
 /// Whether `word` is among the arguments, before any `--`; and those that are left.
