@@ -28,7 +28,7 @@ pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcom
     servers.tell(&mut command);
     let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
     if let Some(output) = child.stdout.take() {
-        tally.read(output, &mut io::stdout().lock()).map_err(|error| {
+        tally.read(output, &mut io::stdout()).map_err(|error| {
             Failure::new(
                 format!("the output of the tests broke off: {error}"),
                 "run it again, with the disk not full",

@@ -22,6 +22,11 @@ const TABLES = [
   `CREATE TABLE line (id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL REFERENCES orders(id), product_id INTEGER NOT NULL REFERENCES product(id), amount INTEGER NOT NULL)`,
 ];
 
+/** More orders than these are copies of them: a million would take the program, built without optimization, ten seconds. */
+const SAMPLED = 20_000;
+const copies = (number) =>
+  `INSERT INTO orders (customer_id, status, created, total) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${number}) SELECT o.customer_id, o.status, o.created, o.total FROM orders o CROSS JOIN n`;
+
 const columns = (number) => Array.from({ length: number }, (_, index) => `c${index + 1} INTEGER DEFAULT ${index + 1}`).join(", ");
 
 const MORE = [
@@ -38,13 +43,15 @@ const MORE = [
   `INSERT INTO wide (id) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT i FROM n`,
 ];
 
-/** Starts a server with so many orders; `plain` leaves odd tables out. */
+/** Starts a server with so many orders, a multiple of `SAMPLED` if they are more; `plain` leaves odd tables out. */
 export async function startServer({ orders = 20_000, plain = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "bobak-studio-"));
   const run = (...words) => execFileSync(PROGRAM, [...words], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   writeFileSync(join(folder, "shop.db"), "");
   for (const sql of TABLES) run("query", "shop.db", sql);
-  run("sample", "shop.db", "--rows", "customer=500", "--rows", "product=60", "--rows", `orders=${orders}`, "--rows", "line=2000", "--quiet");
+  const sampled = Math.min(orders, SAMPLED);
+  run("sample", "shop.db", "--rows", "customer=500", "--rows", "product=60", "--rows", `orders=${sampled}`, "--rows", "line=2000", "--quiet");
+  if (orders > sampled) run("query", "shop.db", copies(orders / sampled - 1));
   for (const sql of plain ? MORE.slice(0, 1) : MORE) run("query", "shop.db", sql);
   const server = { folder };
   server.start = async (address = "127.0.0.1:0") => {
