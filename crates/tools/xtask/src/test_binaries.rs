@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -93,13 +93,23 @@ impl TestBinary {
     /// # Errors
     /// When a test failed, and when the binary crashed.
     pub fn run(&self, servers: &Servers, tally: &mut Tally) -> Outcome {
-        let first = self.run_with(servers, &[])?;
-        let faults = match self.uses_firebird() && !first.success {
+        self.run_twice_after(servers, tally, || match self.uses_firebird() {
             true => servers.firebird_faults(),
             false => Vec::new(),
-        };
+        })
+    }
+
+    /// As [`run`](Self::run), with the faults of a server, which are asked for if a test failed.
+    fn run_twice_after(
+        &self,
+        servers: &Servers,
+        tally: &mut Tally,
+        faults: impl Fn() -> Vec<String>,
+    ) -> Outcome {
+        let first = self.run_with(servers, &[])?;
         let failed = first.tally.failed_tests();
-        if faults.is_empty() || failed.is_empty() {
+        let faults = if first.success || failed.is_empty() { Vec::new() } else { faults() };
+        if faults.is_empty() {
             tally.add(first.tally);
             return self.judge(first.success);
         }
@@ -134,10 +144,9 @@ impl TestBinary {
         };
         let output = command.output().map_err(failed)?;
         let mut tally = Tally::default();
-        let mut screen = io::stdout().lock();
-        let shown = writeln!(screen, "     Running {}", self.title)
-            .and_then(|()| tally.read(&*output.stdout, &mut screen));
-        shown.map_err(failed)?;
+        tally.read(&*output.stdout, &mut io::sink()).map_err(failed)?;
+        // At once: another binary may end at the same time.
+        print!("     Running {}\n{}", self.title, String::from_utf8_lossy(&output.stdout));
         Ok(TestOutput { tally, success: output.status.success() })
     }
 
@@ -155,6 +164,8 @@ impl TestBinary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     #[test]
     fn a_message_of_cargo_names_a_test_binary() {
@@ -177,5 +188,32 @@ mod tests {
         assert_eq!(of_folder.variables["CARGO_PKG_NAME"], "derive");
         assert_eq!(TestBinary::of_message(&message("bobak-derive@0.1.0", false)), None);
         assert_eq!(TestBinary::of_message(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    /// A program that fails two tests, unless it is given their names.
+    fn failing(folder: &Path) -> TestBinary {
+        let program = folder.join("it");
+        let script = "#!/bin/sh\nif [ $# = 3 ]; then\n  echo \"test $2 ... ok\"; echo \"test $3 ... ok\"\n  \
+                      echo 'test result: ok. 2 passed; 0 failed; 0 ignored'; exit 0\nfi\necho 'test a::b ... FAILED'\n\
+                      echo 'test c ... ok'; echo 'test d - should panic ... FAILED'\n\
+                      echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101\n";
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let title = "bobak-firebird: tests/it/main.rs".to_owned();
+        TestBinary { program, folder: folder.to_owned(), variables: BTreeMap::new(), title }
+    }
+
+    #[test]
+    fn failed_tests_run_again_only_if_the_server_had_a_fault() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = failing(folder.path());
+        let mut tally = Tally::default();
+        let outcome = binary.run_twice_after(&Servers::none(), &mut tally, Vec::new);
+        assert!(outcome.is_err());
+        assert_eq!((tally.passed, tally.failed), (1, 2));
+        let mut tally = Tally::default();
+        let faults = || vec!["Firebird's server program ended: signal: 11".to_owned()];
+        binary.run_twice_after(&Servers::none(), &mut tally, faults).unwrap();
+        assert_eq!((tally.passed, tally.failed), (3, 0));
     }
 }
