@@ -99,7 +99,7 @@ impl TestBinary {
         })
     }
 
-    /// As [`run`](Self::run), with the faults of a server, which are asked for if a test failed.
+    /// As [`run`](Self::run). `faults` returns those of a server; it is called if a test failed.
     fn run_twice_after(
         &self,
         servers: &Servers,
