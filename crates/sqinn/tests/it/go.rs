@@ -27,12 +27,16 @@ fn sqinn_go_client_works() {
         go(folder.path(), &["mod", "edit", &replace]).unwrap();
     }
     match go(folder.path(), &["mod", "download"]) {
-        Err(error) => return skip(&format!("`go` can't be started: {error}")),
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "`go` can't be started: {error}");
+            return println!("skipped: `go` can't be started: {error}");
+        }
         Ok(output) if !output.status.success() => {
             let said = String::from_utf8_lossy(&output.stderr);
-            return skip(&format!(
-                "Sqinn's Go client can't be had; name a clone of it in BOBAK_SQINN_GO: {said}"
-            ));
+            // The Go proxy does not have it everywhere, in CI neither.
+            return println!(
+                "skipped: Sqinn's Go client can't be had; name a clone of it in BOBAK_SQINN_GO: {said}"
+            );
         }
         Ok(_) => {}
     }
@@ -40,12 +44,6 @@ fn sqinn_go_client_works() {
     let there = go(folder.path(), &["list", "-m", "-f", "{{.Dir}}", CLIENT]).unwrap();
     let client = String::from_utf8(there.stdout).unwrap();
     run_tests(&with_our_program(Path::new(client.trim()), folder.path()));
-}
-
-/// Leaves the test out where Go or its client is missing; in CI both must be there.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{reason}");
-    println!("skipped: {reason}");
 }
 
 fn run_tests(folder: &Path) {

@@ -87,6 +87,7 @@ impl RowSelection {
                 Err(Problem::bad_request(message))
             }
             Some(place) => {
+                table.schema.check_has_key()?;
                 let values = parse_place(&table.schema, &select.order, place)?;
                 Ok(select.after_row(&values)?)
             }
@@ -98,12 +99,12 @@ impl RowSelection {
         self.search.is_none() && self.nearest.is_none()
     }
 
-    /// The columns whose values locate the next page; none if the key does, or nothing.
+    /// The columns whose values locate the next page; none if the key does, or nothing, as in a view without a key.
     ///
     /// # Errors
     /// As [`Query::to_select`].
     pub fn place(&self, table: &CachedTable) -> Result<Vec<usize>, Problem> {
-        if self.is_by_key() || !self.has_places() {
+        if self.is_by_key() || !self.has_places() || table.schema.check_has_key().is_err() {
             return Ok(Vec::new());
         }
         let select = self.query().to_select(&table.schema, Vec::new())?;
