@@ -32,6 +32,7 @@ mod folded_value;
 mod generated_columns;
 mod interrupt;
 pub mod join;
+mod json_path;
 mod map_columns;
 mod mark;
 pub mod nearest;
@@ -105,6 +106,7 @@ pub use folded_value::FoldedValue;
 pub use generated_columns::check_generated_columns;
 pub use interrupt::{Interrupt, Interruptible};
 pub use join::{Join, JoinQuery};
+pub use json_path::{JsonPath, JsonPathStep};
 #[doc(hidden)]
 pub use on_request::read_on_request;
 pub use on_request::{OnRequest, PartialRow, check_loaded};

@@ -11,11 +11,12 @@
 //! functions.
 
 use crate::condition::{operator, push_stored};
+use crate::confined::is_confined;
 use crate::dialect::Dialect;
+use crate::json_part::push_part;
 use crate::mysql::folded;
 use crate::writer::Writer;
 use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
-use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Collation, ColumnSchema, ErrorKind, Storage, TableSchema, Type, Value};
 use std::mem::discriminant;
 
@@ -130,40 +131,6 @@ pub(crate) fn push_stored_expression(
     }
 }
 
-/// Whether SQLite reads the text as part of one expression in parentheses: it closes none that it has
-/// not opened, ends no statement, has no comment, and leaves nothing open. It may name no column of
-/// money, dates or times either, whose stored values the text would compute with.
-fn is_confined(text: &str, table: &TableSchema) -> bool {
-    let mut depth = 0_usize;
-    for token in SqlTokenizer::new(SqlSyntax::Sqlite, text) {
-        let is_allowed = token.is_terminated
-            && !matches!(token.kind, SqlTokenKind::Comment | SqlTokenKind::Parameter)
-            && !token.is_operator(";")
-            && !token.is_word("select")
-            && !token.name().is_some_and(|name| is_converted(table, &name));
-        if !is_allowed || text.contains('\0') {
-            return false;
-        }
-        if token.is_operator("(") {
-            depth += 1;
-        } else if token.is_operator(")") {
-            match depth.checked_sub(1) {
-                Some(outer) => depth = outer,
-                None => return false,
-            }
-        }
-    }
-    depth == 0 && !text.trim().is_empty()
-}
-
-/// Whether there is a column of this name whose stored values differ from the record's.
-fn is_converted(table: &TableSchema, name: &str) -> bool {
-    let column = table.column(name).ok().and_then(|position| table.columns().get(position));
-    column.is_some_and(|column| {
-        column.storage == Storage::Int && (column.ty == Type::Currency || column.ty.has_text_form())
-    })
-}
-
 /// Renders expressions. An operand is put in parentheses unless it is a column, a literal or a call, or
 /// all dialects agree on the precedence.
 struct Renderer<'r, 'a> {
@@ -228,6 +195,7 @@ impl Renderer<'_, '_> {
             }
             CheckNode::In(inner, values) => self.member(inner, values),
             CheckNode::Like(text, pattern) => self.like(text, pattern),
+            CheckNode::Call(function, arguments) => self.call(*function, arguments),
             _ => self.value(node),
         }
     }
@@ -367,12 +335,12 @@ impl Renderer<'_, '_> {
                     self.raw(" || ").operand(right);
                 }
             },
-            CheckNode::Call(function, arguments) => self.call(*function, arguments),
             // A truth as a value is 0, 1 or NULL.
-            _ if self.dialect() == Dialect::Postgres => {
+            _ if self.dialect() == Dialect::Postgres && self.ty(node) == ExpressionType::Truth => {
                 self.raw("CASE (").condition(node);
                 self.raw(") WHEN TRUE THEN 1 WHEN FALSE THEN 0 END");
             }
+            CheckNode::Call(function, arguments) => self.call(*function, arguments),
             _ => self.condition(node),
         }
     }
@@ -475,6 +443,11 @@ impl Renderer<'_, '_> {
                     format!("REPLACE({inner}, '{letter}', '{}')", letter.to_ascii_uppercase())
                 });
                 self.raw(&upper);
+            }
+            (function, [CheckNode::Column(place), CheckNode::Literal(Value::Text(path), _)])
+                if function.json_function().is_some() =>
+            {
+                push_part(self.writer, self.table, function, *place, path);
             }
             (function, arguments) => {
                 let is_bytes =

@@ -174,6 +174,13 @@ pub(crate) struct Paths {
 
 impl Paths {
     pub(crate) fn open(url: &str) -> Self {
+        let paths = Self::of(url, model);
+        fill(&paths.fast, &mut Random(5));
+        paths
+    }
+
+    /// Two databases of a model, of which one runs joins in the engine.
+    pub(crate) fn of(url: &str, model: fn() -> bobak::DbBuilder) -> Self {
         let inner = bobak::engine::open(url).unwrap();
         let joins = Arc::new(AtomicU64::new(0));
         let open = |runs| {
@@ -182,8 +189,12 @@ impl Paths {
         };
         let paths = Self { fast: open(true), slow: open(false), joins };
         paths.fast.create_missing_tables().unwrap();
-        fill(&paths.fast, &mut Random(5));
         paths
+    }
+
+    /// The database whose engine runs joins.
+    pub(crate) const fn db(&self) -> &Db {
+        &self.fast
     }
 
     pub(crate) fn compare<L, R: Debug>(&self, query: &bobak::query::JoinQuery<L, R>) {

@@ -42,7 +42,7 @@ pub(super) struct CheckConverter<'a> {
 }
 
 impl CheckConverter<'_> {
-    fn node(&self, expression: &SqlExpression<'_>) -> NodeResult {
+    pub(super) fn node(&self, expression: &SqlExpression<'_>) -> NodeResult {
         match expression {
             SqlExpression::Name { qualifier: None, name } => self.column(name),
             SqlExpression::Name { .. } => Err(not_supported("a name with a dot")),
@@ -68,7 +68,10 @@ impl CheckConverter<'_> {
             SqlExpression::In(value, members) => {
                 self.member(self.node(value)?, self.nodes(members)?)
             }
-            SqlExpression::Call(name, arguments) => self.call(name, self.nodes(arguments)?),
+            SqlExpression::Call(name, arguments) => match self.json_part(expression) {
+                Some(part) => part,
+                None => self.call(name, self.nodes(arguments)?),
+            },
             SqlExpression::Cast(..) => Err(not_supported("CAST")),
             SqlExpression::CallAll(name) => Err(not_supported(&format!("{name}(*)"))),
         }
@@ -300,6 +303,6 @@ pub(super) fn unsupported(message: String) -> ErrorParts {
     (ErrorKind::Unsupported, message)
 }
 
-fn not_supported(what: &str) -> ErrorParts {
+pub(super) fn not_supported(what: &str) -> ErrorParts {
     unsupported(format!("{what} is not supported"))
 }

@@ -11,7 +11,8 @@
 //! * `AND`, `OR`, `NOT`, `= == <> != < <= > >=`, `IS [NOT]`, `[NOT] BETWEEN`, `[NOT] IN (…)`,
 //!   `[NOT] LIKE`, `ISNULL`, `NOTNULL`;
 //! * `+ - * / %` and `||`;
-//! * `length`, `abs`, `lower`, `upper`, `trim`, `coalesce`, `ifnull`, `nullif`, `iif`.
+//! * `length`, `abs`, `lower`, `upper`, `trim`, `coalesce`, `ifnull`, `nullif`, `iif`;
+//! * `json_text(column, '$.path')`, `json_integer`, `json_float`, `json_truth`, `json_length`: see [`JsonPath`](crate::JsonPath).
 //!
 //! Each means what it means in SQLite, except that numbers and text can't be mixed: SQLite would
 //! convert one to the other by the rules of column affinity. Everything else is rejected with
@@ -24,6 +25,7 @@
 //! added, subtracted, and multiplied by a number; dates and times can be compared.
 
 mod adapt;
+mod json;
 mod lower;
 mod print;
 #[cfg(test)]
@@ -31,6 +33,7 @@ mod tests;
 mod typing;
 
 use crate::{ColumnSchema, Comparison, Error, Result, TableSchema, Type, Value};
+pub use json::sqlite_json_part;
 use lower::Form;
 pub use typing::ExpressionType;
 
@@ -107,6 +110,16 @@ pub enum CheckFunction {
     NullIf,
     /// The second argument if the first is true, else the third.
     Iif,
+    /// The text at a path into a JSON document.
+    JsonText,
+    /// The integer at a path into a JSON document.
+    JsonInteger,
+    /// The number at a path into a JSON document, as a float.
+    JsonFloat,
+    /// The truth value at a path into a JSON document.
+    JsonTruth,
+    /// The number of elements of the array at a path into a JSON document.
+    JsonLength,
 }
 
 impl CheckExpression {
@@ -210,6 +223,11 @@ impl CheckFunction {
             Self::Coalesce => "coalesce",
             Self::NullIf => "nullif",
             Self::Iif => "iif",
+            Self::JsonText => "json_text",
+            Self::JsonInteger => "json_integer",
+            Self::JsonFloat => "json_float",
+            Self::JsonTruth => "json_truth",
+            Self::JsonLength => "json_length",
         }
     }
 }

@@ -118,3 +118,48 @@ fn injected_sql_is_rejected() {
     let nested = "/* /* */ name <> 'x */ 1=1) ); create table pwn(a int); --'";
     assert_eq!(text(nested), "name <> 'x */ 1=1) ); create table pwn(a int); --'");
 }
+
+#[test]
+fn parts_of_documents() {
+    let table = TableSchema::builder("t")
+        .column(ColumnSchema::new("id", Type::I64))
+        .column(ColumnSchema::new("my \"data\"", Type::Json))
+        .column(ColumnSchema::new("name", Type::Text))
+        .key(["id"])
+        .build()
+        .unwrap();
+    let column = r#""my ""data""""#;
+    for (path, canonical) in [
+        ("$", "$"),
+        ("$.\"level\"[007]", "$.level[7]"),
+        ("$.\"a b\".\"\".é", "$.\"a b\".\"\".é"),
+        (r#"$."it''s""#, r#"$."it''s""#),
+        (r#"$."a\b\\""#, r#"$."a\b\\""#),
+    ] {
+        for function in ["json_text", "json_integer", "json_float", "json_truth", "json_length"] {
+            let text = format!("{function}({column}, '{path}')");
+            let parsed = CheckExpression::parse_value(&text, &table).unwrap();
+            assert_eq!(parsed.to_text(&table), format!("{function}({column}, '{canonical}')"));
+            let CheckNode::Call(function, arguments) = parsed.root() else { panic!("{parsed:?}") };
+            let [_, CheckNode::Literal(Value::Text(path), None)] = &arguments[..] else {
+                panic!("{parsed:?}")
+            };
+            let stored = sqlite_json_part(*function, column, path);
+            let read = CheckExpression::parse_stored_value(&stored, &table).unwrap();
+            assert_eq!(read, parsed, "{stored}");
+        }
+    }
+    for wrong in [
+        "json_text(name, '$.a')",
+        "json_text(\"my \"\"data\"\"\", name)",
+        "json_text(\"my \"\"data\"\"\", 'a')",
+        "json_text(\"my \"\"data\"\"\", '$.\"a\nb\"')",
+        "json_has(\"my \"\"data\"\"\", '$.a', 1)",
+    ] {
+        let error = CheckExpression::parse_value(wrong, &table).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{wrong}");
+    }
+    let other =
+        r#"iif(json_type("my ""data""", '$.a') = 'text', json_type("my ""data""", '$.b'), NULL)"#;
+    assert!(CheckExpression::parse_stored_value(other, &table).is_err());
+}

@@ -119,8 +119,15 @@ fn call_type(
 ) -> ExpressionType {
     let types = || arguments.iter().map(|argument| argument.ty(table));
     match function {
-        CheckFunction::Length => ExpressionType::Integer,
-        CheckFunction::Lower | CheckFunction::Upper | CheckFunction::Trim => ExpressionType::Text,
+        CheckFunction::Length | CheckFunction::JsonInteger | CheckFunction::JsonLength => {
+            ExpressionType::Integer
+        }
+        CheckFunction::JsonFloat => ExpressionType::Float,
+        CheckFunction::JsonTruth => ExpressionType::Truth,
+        CheckFunction::Lower
+        | CheckFunction::Upper
+        | CheckFunction::Trim
+        | CheckFunction::JsonText => ExpressionType::Text,
         CheckFunction::Abs | CheckFunction::NullIf => {
             numeric(types().next().unwrap_or(ExpressionType::Null))
         }

@@ -3,7 +3,11 @@
 use super::selection::JoinPart;
 use super::{JoinCondition, JoinExpr, JoinFunction};
 use super::{JoinFilter, Nullness, OrNull};
-use crate::{Column, Comparison, Error, ErrorKind, Field, Json, Result, Type, Value, ValueRef};
+use crate::json_path::wrong_path;
+use crate::{
+    Column, Comparison, Error, ErrorKind, Field, Json, JsonPath, JsonPathStep, Result, Type, Value,
+    ValueRef,
+};
 use serde_core::Serialize;
 use serde_json::Value as Document;
 use std::marker::PhantomData;
@@ -80,7 +84,7 @@ impl<L, P, E: JoinPart<L, P, Value: JsonField>> JoinFilter<L, P> for JsonElement
 /// Parts of JSON documents, in queries of [expressions](super::ExpressionMethods).
 ///
 /// A path is `$`, the document, with `.name`, `."a name"` and `[0]` after it. A part that the document does not have, or that is
-/// of another type, is NULL. SQLite calculates parts in its statement; elsewhere Bobak does in this process. A query fails with
+/// of another type, is NULL. SQLite and PostgreSQL calculate parts in their statements; elsewhere Bobak does in this process. A query fails with
 /// `Syntax` for a text that is no path, with `Mismatch` for a stored value that is no JSON document, and with `OutOfRange` for
 /// a value that serde cannot serialize, such as a map whose keys are no texts.
 ///
@@ -193,21 +197,21 @@ impl JoinFunction {
             Some(ValueRef::Text(text)) => Ok(*text),
             other => Err(Error::mismatch("a JSON document", other.copied().unwrap_or_default())),
         };
-        let (mut document, path) = (parsed(text(0)?)?, steps(text(1)?)?);
+        let (mut document, path) = (parsed(text(0)?)?, JsonPath::parse(text(1)?)?);
         match self {
             Self::JsonWith => {
-                replace(&mut document, &path, parsed(text(2)?)?);
+                replace(&mut document, path.steps(), parsed(text(2)?)?);
                 return Ok(document.to_string().into());
             }
             Self::JsonHas => {
-                let (found, element) = (at(&document, &path), parsed(text(2)?)?);
+                let (found, element) = (path.find(&document), parsed(text(2)?)?);
                 let array = found.and_then(Document::as_array);
                 let has = array.map(|array| array.contains(&element));
                 return Ok(has.map_or(Value::Null, |has| Value::Int(has.into())));
             }
             _ => {}
         }
-        Ok(at(&document, &path).and_then(|found| self.of_part(found)).unwrap_or_default())
+        Ok(path.find(&document).and_then(|found| self.of_part(found)).unwrap_or_default())
     }
 
     fn of_part(self, found: &Document) -> Option<Value<'static>> {
@@ -235,7 +239,7 @@ impl JoinFunction {
             }
             _ => Err(wrong_path("")),
         });
-        steps(values.next().unwrap_or_else(|| Err(wrong_path("")))?)?;
+        JsonPath::parse(values.next().unwrap_or_else(|| Err(wrong_path("")))?)?;
         for value in values {
             parsed(value?)?;
         }
@@ -249,58 +253,20 @@ fn parsed(text: &str) -> Result<Document> {
     })
 }
 
-/// A member of an object, or an element of an array.
-enum PathStep<'p> {
-    Name(&'p str),
-    Place(usize),
-}
-
-fn steps(path: &str) -> Result<Vec<PathStep<'_>>> {
-    let mut rest = path.strip_prefix('$').ok_or_else(|| wrong_path(path))?;
-    let mut steps = Vec::new();
-    while !rest.is_empty() {
-        if let Some(quoted) = rest.strip_prefix(".\"") {
-            let (name, after) = quoted.split_once('"').ok_or_else(|| wrong_path(path))?;
-            steps.push(PathStep::Name(name));
-            rest = after;
-        } else if let Some(named) = rest.strip_prefix('.') {
-            let (name, after) = named.split_at(named.find(['.', '[']).unwrap_or(named.len()));
-            if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-                return Err(wrong_path(path));
-            }
-            steps.push(PathStep::Name(name));
-            rest = after;
-        } else {
-            let inside = rest.strip_prefix('[').and_then(|inside| inside.split_once(']'));
-            let (place, after) = inside.ok_or_else(|| wrong_path(path))?;
-            steps.push(PathStep::Place(place.parse().map_err(|_| wrong_path(path))?));
-            rest = after;
-        }
-    }
-    Ok(steps)
-}
-
-fn at<'d>(document: &'d Document, path: &[PathStep<'_>]) -> Option<&'d Document> {
-    path.iter().try_fold(document, |inner, step| match step {
-        PathStep::Name(name) => inner.get(*name),
-        PathStep::Place(place) => inner.get(*place),
-    })
-}
-
-fn replace(document: &mut Document, path: &[PathStep<'_>], value: Document) {
+fn replace(document: &mut Document, path: &[JsonPathStep<'_>], value: Document) {
     let Some((last, before)) = path.split_last() else {
         *document = value;
         return;
     };
     let found = before.iter().try_fold(document, |inner, step| match step {
-        PathStep::Name(name) => inner.get_mut(*name),
-        PathStep::Place(place) => inner.get_mut(*place),
+        JsonPathStep::Name(name) => inner.get_mut(*name),
+        JsonPathStep::Place(place) => inner.get_mut(*place),
     });
     match (found, last) {
-        (Some(Document::Object(members)), PathStep::Name(name)) => {
+        (Some(Document::Object(members)), JsonPathStep::Name(name)) => {
             members.insert((*name).to_owned(), value);
         }
-        (Some(Document::Array(elements)), PathStep::Place(place)) => {
+        (Some(Document::Array(elements)), JsonPathStep::Place(place)) => {
             if let Some(element) = elements.get_mut(*place) {
                 *element = value;
             } else if *place == elements.len() {
@@ -309,14 +275,6 @@ fn replace(document: &mut Document, path: &[PathStep<'_>], value: Document) {
         }
         _ => {}
     }
-}
-
-#[cold]
-fn wrong_path(path: &str) -> Error {
-    let message = format!(
-        "'{path}' is not a path into a document: write $ with .name, .\"a name\" and [0] after it"
-    );
-    Error::new(ErrorKind::Syntax, message)
 }
 
 #[cfg(test)]

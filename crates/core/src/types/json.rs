@@ -56,3 +56,17 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Json<T> {
         T::deserialize(deserializer).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_read_exactly() {
+        for float in [31.245_270_191_439_438, 121.487_919_511_619_45, 5e-324, f64::MAX] {
+            let stored = Json(float);
+            let read = Json::<f64>::from_value(stored.to_value().unwrap().as_ref()).unwrap();
+            assert_eq!(read, stored);
+        }
+    }
+}

@@ -152,35 +152,6 @@ impl<'a> JoinWriter<'a> {
         }
     }
 
-    /// A part of a JSON document: by functions of Bobak's own in SQLite.
-    pub(super) fn push_json(&mut self, function: JoinFunction, arguments: &'a [JoinExpr]) {
-        self.require(self.dialect() == Dialect::Sqlite);
-        self.raw(match function {
-            JoinFunction::JsonText => "bobak_json_text(",
-            JoinFunction::JsonInteger => "bobak_json_integer(",
-            JoinFunction::JsonFloat => "bobak_json_float(",
-            JoinFunction::JsonTruth => "bobak_json_truth(",
-            JoinFunction::JsonLength => "bobak_json_length(",
-            JoinFunction::JsonHas => "bobak_json_has(",
-            JoinFunction::JsonWith => "bobak_json_with(",
-            _ => return self.require(false),
-        });
-        self.list(", ", arguments, |writer, argument| match argument {
-            JoinExpr::Column(column) => {
-                writer.comparable(*column);
-                writer.push_column(*column);
-            }
-            JoinExpr::Value(text, _) => {
-                writer.writer.value(text.as_ref());
-            }
-            JoinExpr::Function(JoinFunction::JsonWith, inner) => {
-                writer.push_json(JoinFunction::JsonWith, inner);
-            }
-            _ => writer.require(false),
-        });
-        self.raw(")");
-    }
-
     pub(super) fn push_coalesce(&mut self, arguments: &'a [JoinExpr]) {
         let storage = arguments.iter().find_map(|argument| self.storage(argument));
         self.raw("COALESCE(");

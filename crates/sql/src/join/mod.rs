@@ -1,6 +1,7 @@
 //! Joins as one statement.
 
 mod function;
+mod json;
 mod number;
 mod order;
 mod page;

@@ -107,7 +107,7 @@ pub fn kind(code: &str) -> ErrorKind {
         "22001" | "54000" => ErrorKind::TooLong,
         "22003" | "22007" | "22008" | "22012" => ErrorKind::OutOfRange,
         "2200H" | "53100" => ErrorKind::Full,
-        "22021" => ErrorKind::Unsupported,
+        "22021" | "22P05" => ErrorKind::Unsupported,
         "22P02" | "42804" | "42846" | "42P18" => ErrorKind::Mismatch,
         "22P03" | "22P04" | "42P01" | "42703" | "42P07" | "42701" | "42704" | "42710" | "42P10"
         | "3F000" | "42883" | "42P16" | "42830" => ErrorKind::Schema,

@@ -109,6 +109,7 @@ suite! { $
         generated_values_must_fit,
         generated_columns_come_and_go,
         unique_generated_columns,
+        generated_parts_of_documents,
     }
     keys {
         the_engine_gives_one_more_than_the_largest,

@@ -156,8 +156,15 @@ fn call<'a>(
         (CheckFunction::Lower, Value::Text(text)) => text.to_ascii_lowercase().into(),
         (CheckFunction::Upper, Value::Text(text)) => text.to_ascii_uppercase().into(),
         (CheckFunction::Trim, Value::Text(text)) => text.trim_matches(' ').to_owned().into(),
-        _ => Value::Null,
+        (function, document) => part_of(function, &document, &values.next().unwrap_or_default()),
     }
+}
+
+/// A part of a document. A text that is no document has none.
+fn part_of(function: CheckFunction, document: &Value<'_>, path: &Value<'_>) -> Value<'static> {
+    let function = function.json_function().filter(|_| !document.is_null());
+    let part = function.map(|function| function.of_json(&[document.as_ref(), path.as_ref()]));
+    part.and_then(Result::ok).unwrap_or_default()
 }
 
 /// The truth of a value; `None` for NULL.

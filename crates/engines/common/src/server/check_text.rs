@@ -3,7 +3,9 @@
 
 use crate::{StatementDialect, reject_generated};
 use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
-use bobak_core::{Collation, ColumnSchema, Comparison, Result, TableSchema, Type, Value, ValueRef};
+use bobak_core::{
+    Collation, ColumnSchema, Comparison, Error, Result, TableSchema, Type, Value, ValueRef,
+};
 
 /// What each database writes in its own way. Expressions are given as its SQL.
 pub trait CheckDialect: StatementDialect {
@@ -211,6 +213,9 @@ impl<D: CheckDialect + ?Sized> CheckWriter<'_, D> {
     }
 
     fn call(&self, function: CheckFunction, arguments: &[CheckNode]) -> Result<String> {
+        if function.json_function().is_some() {
+            return Err(Error::unsupported(D::ENGINE, "a CHECK of a part of a JSON document"));
+        }
         let values = arguments.iter().map(|node| self.value(node)).collect::<Result<Vec<_>>>()?;
         let value = |at: usize| values.get(at).map_or("NULL", String::as_str);
         let first = value(0);

@@ -4,7 +4,7 @@ use super::{NEW, ONE, made};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, fails_in, holds, row, same};
 use bobak_core::{
     Assign, ColumnSchema, Comparison, Condition, Currency, Engine, ErrorKind, Field, OnError,
-    Result, SchemaChange, TableSchema, Timestamp, Type, Verb,
+    Result, SchemaChange, TableSchema, Timestamp, Type, Value, Verb,
 };
 use std::sync::Arc;
 
@@ -305,4 +305,101 @@ fn unique_generated_columns_in_batches(probe: &Probe<'_>, table: &Table) -> Chec
     sent.whole?;
     let failed: Vec<_> = (0..).zip(&sent.rows).filter(|(_, row)| row.is_err()).collect();
     same("one failed", failed.iter().map(|(at, _)| *at).collect(), vec![6])
+}
+
+/// The parts of documents, and what is no such part; the columns come to a table with rows, too.
+pub fn generated_parts_of_documents(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().generated_columns {
+        return Ok(());
+    }
+    let plain = TableSchema::builder("event")
+        .column(column::<i64>("id"))
+        .column(ColumnSchema::new("data", Type::Json).nullable(true))
+        .column(column::<i64>("size"));
+    let plain = Arc::new(plain.key(["id"]).build()?);
+    let probe = Probe::with_tables(store.engine(), &[&plain])?;
+    let documents = parts_of_documents();
+    let ids = || 1_i64..;
+    probe.insert_all(&plain, ids().zip(&documents).map(|(id, (text, _))| row![id, *text, id]))?;
+    let part = |name, ty, text| of(name, ty, text).nullable(true);
+    let mut columns = plain.columns().to_vec();
+    columns.extend([
+        part("name", Type::Text, "json_text(data, '$.user.\"the name\"')"),
+        part("level", Type::I64, "json_integer(data, '$.\"level\"')"),
+        part("rate", Type::F64, "json_float(data, '$.level')"),
+        part("done", Type::Bool, "json_truth(data, '$.tags[1]')"),
+        part("tags", Type::I64, "json_length(data, '$.tags')"),
+        of("large", Type::Bool, "coalesce(json_integer(data, '$.level'), 0) > size"),
+    ]);
+    let wide = TableSchema::builder("event").columns(columns);
+    let wide = Arc::new(wide.key(["id"]).index("event_level", ["level"]).build()?);
+    let mut changes: Vec<_> =
+        (3..9).map(|column| SchemaChange::AddColumn { table: Arc::clone(&wide), column }).collect();
+    changes.push(SchemaChange::AddIndex { table: Arc::clone(&wide), index: 0 });
+    store.engine().alter(&changes)?;
+    let rows = ids().zip(documents).map(|(id, (text, mut parts))| {
+        let is_large = matches!(parts.get(1), Some(Value::Int(level)) if *level > id);
+        parts.splice(0..0, row![id, text, id]);
+        parts.push(i64::from(is_large).into());
+        parts
+    });
+    let rows: Vec<Values> = rows.collect();
+    same("added", probe.all(&wide)?, rows.clone())?;
+    parts_follow_writes(&probe, &wide, rows)?;
+    let found = TableSchema::find_in(store.engine().tables()?, "event")?;
+    for (column, described) in found.columns().iter().zip(wide.columns()) {
+        let text = |column: &ColumnSchema, table: &TableSchema| column.generated_text(table);
+        same(&column.name, text(column, &found), text(described, &wide))?;
+    }
+    same("the index", found.indexes().len(), 1)
+}
+
+/// Documents; their text, integer, float, truth value and length at paths.
+fn parts_of_documents() -> Vec<(&'static str, Values)> {
+    vec![
+        (
+            r#"{"user":{"the name":"Zo\u00eb \ud83d\ude00\n\""},"level":7,"tags":["a",true,null]}"#,
+            row!["Zoë 😀\n\"", 7, 7.0, 1, 3],
+        ),
+        (r#"{"user":{"the name":"7"},"level":2.5,"tags":[[],false]}"#, row!["7", NULL, 2.5, 0, 2]),
+        (
+            r#"{"level":9223372036854775808,"tags":{"1":true}}"#,
+            row![NULL, NULL, 9_223_372_036_854_775_808.0, NULL, NULL],
+        ),
+        (
+            r#"{"level":-9223372036854775808,"tags":[]}"#,
+            row![NULL, i64::MIN, -9_223_372_036_854_775_808.0, NULL, 0],
+        ),
+        (
+            r#"{"level":12345678901234567890123,"tags":"x"}"#,
+            row![NULL, NULL, 12_345_678_901_234_567_890_123.0, NULL, NULL],
+        ),
+        (r#"{"level":70e-1,"user":["the name"],"tags":[1,1]}"#, row![NULL, NULL, 7.0, NULL, 2]),
+        (r#"{"level":-0,"user":"the name","tags":[1,"true"]}"#, row![NULL, NULL, 0.0, NULL, 2]),
+        (r#"{"level":"7","user":{"the name":null}}"#, row![NULL, NULL, NULL, NULL, NULL]),
+        (r#"[{"level":7},true]"#, row![NULL, NULL, NULL, NULL, NULL]),
+        ("true", row![NULL, NULL, NULL, NULL, NULL]),
+        (" null ", row![NULL, NULL, NULL, NULL, NULL]),
+    ]
+}
+
+/// Inserts, updates, assignments, and a filter by the index.
+fn parts_follow_writes(probe: &Probe<'_>, table: &Table, rows: Vec<Values>) -> Check {
+    probe.delete_where(table, None)?;
+    probe.insert_all(table, rows.clone())?;
+    same("inserted", probe.all(table)?, rows.clone())?;
+    let set = [Assign::Set { column: 1, value: NULL }];
+    probe.change(table, None, &set)?;
+    let nothing = rows.iter().map(|row| {
+        row.first().map(|id| row![id.clone(), NULL, id.clone(), NULL, NULL, NULL, NULL, NULL, 0])
+    });
+    same("NULL", probe.all(table)?, nothing.flatten().collect())?;
+    let batch: Vec<Entry> =
+        rows.iter().map(|row| Entry::new(table, Verb::Update, row.clone())).collect();
+    probe.batch(&batch, OnError::Stop).outcomes()?;
+    same("updated", probe.all(table)?, rows.clone())?;
+    let condition =
+        Condition::Compare { column: 4, comparison: Comparison::Equal, value: 7.into() };
+    same("by level", probe.filter(table, condition)?, rows.into_iter().take(1).collect())
 }
