@@ -81,6 +81,8 @@ export const launch = () => {
 /** A page whose errors fail the test; requests to other servers, too. */
 export async function newPage(browser, server, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  // Other tests run meanwhile.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   page.problems = [];
   page.on("pageerror", (error) => page.problems.push(String(error.stack ?? error)));
