@@ -260,7 +260,7 @@ def test_a_dict_updates_what_it_has(url: str) -> None:
 
 def test_parameters_come_in_order(socket_url: str) -> None:
     with bobak.connect(socket_url) as db:
-        for wrong in ({"a": 1}, "x", b"x", {1}):
+        for wrong in ({"b": 1}, "x", b"x", {1}):
             assert kind_of(db.sql, "SELECT :a", wrong) is ErrorKind.MISUSE
             assert kind_of(db.execute, "SELECT :a", wrong) is ErrorKind.MISUSE
             assert kind_of(db.execute_many, "SELECT :a", [wrong]) is ErrorKind.MISUSE

@@ -150,7 +150,9 @@ impl ServeCommand {
         let code = if shows_link { Some(access.new_sign_in_code()?) } else { None };
         let readers = self.limits.readers(self.serves_http());
         let max_value = self.limits.wire.max_row;
-        let engines = urls.iter().map(|url| open(url, readers, max_value, screen));
+        // A client takes what its child process says on standard error for the reason of its end.
+        let notes = if self.stdio { Terminal::new(true) } else { *screen };
+        let engines = urls.iter().map(|url| open(url, readers, max_value, &notes));
         let engines = engines.collect::<Result<Vec<_>>>()?;
         let engines = self.attach(engines, readers, screen)?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();

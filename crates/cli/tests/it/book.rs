@@ -127,6 +127,7 @@ const OTHER_FLAGS: &[&str] = &[
     "--locked",
     "--no-clients",
     "--no-servers",
+    "--path",
     "--profile",
     "--release",
     "--seconds",
