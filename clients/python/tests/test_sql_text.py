@@ -24,14 +24,20 @@ def test_names_and_lists(url: str) -> None:
         text = "SELECT count(*) FROM item WHERE id NOT IN (?) AND id < ?"
         assert db.sql(text, [set(), 3]) == [(2,)]
         assert db.sql(text, (range(2, 9), 3)) == [(1,)]
-        assert db.execute("UPDATE item SET name = :name WHERE id IN (:of)", {"name": "x", "of": [1, 2]}) == 2
+        assert (
+            db.execute(
+                "UPDATE item SET name = :name WHERE id IN (:of)", {"name": "x", "of": [1, 2]}
+            )
+            == 2
+        )
         assert list(db.sql_iter("SELECT :a + :a", {"a": 4})) == [(8,)]
 
 
 def test_texts_are_bound_outside_of_strings_and_comments() -> None:
     text = "SELECT ':a', \":a\", a::text -- :a\n, :b /* :a */ FROM t WHERE x=:a AND y IN(:b,:a)"
     bound, values = bind(text, {"a": 1, "b": 2})
-    assert bound == "SELECT ':a', \":a\", a::text -- :a\n, ? /* :a */ FROM t WHERE x=? AND y IN(?,?)"
+    expected = "SELECT ':a', \":a\", a::text -- :a\n, ? /* :a */ FROM t WHERE x=? AND y IN(?,?)"
+    assert bound == expected
     assert [value.value for value in values] == [2, 1, 2, 1]
     bound, _ = bind("a IN (:none) OR b NOT in (:none )", {"none": []})
     assert bound == "a IN (NULL) IS TRUE OR b NOT in (NULL ) IS NOT FALSE"

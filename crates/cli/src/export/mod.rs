@@ -42,6 +42,7 @@ pub enum WrittenAs {
     /// As values of JSON.
     Json,
     /// As cells of a workbook.
+    #[cfg(feature = "xlsx")]
     Workbook,
 }
 
