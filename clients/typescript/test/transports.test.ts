@@ -82,7 +82,7 @@ overEachTransport("values that cannot be sent", async (db) => {
     if (name !== "id") await assert.rejects(things.update({ id: 1n, [name]: value }), where());
   }
   for (const record of [null, "x", 5]) await assert.rejects(async () => things.insert(record as never), fails("Mismatch"));
-  for (const parameters of [{ a: 1 }, "x", new Set([1])]) {
+  for (const parameters of [{ b: 1 }, "x", new Set([1])]) {
     await assert.rejects(async () => db.sql("SELECT :a", parameters as never), fails("Misuse"));
     await assert.rejects(async () => db.executeMany("SELECT :a", [parameters] as never), fails("Misuse"));
   }
