@@ -82,7 +82,9 @@ fn first_step(rest: &str) -> Option<(JsonPathStep<'_>, &str)> {
         return is_plain(name).then_some((JsonPathStep::Name(name), after));
     }
     let (place, after) = rest.strip_prefix('[')?.split_once(']')?;
-    let place: usize = place.parse().ok()?;
+    // `parse` would take a sign.
+    let place: usize =
+        place.starts_with(|c: char| c.is_ascii_digit()).then(|| place.parse())?.ok()?;
     Some((JsonPathStep::Place(place.min(LAST_PLACE)), after))
 }
 

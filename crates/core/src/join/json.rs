@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn wrong_paths_and_documents() {
-        for path in ["", "a", "$a", "$.", "$[x]", "$.a[", "$..a", "$.a b", "$[-1]"] {
+        for path in ["", "a", "$a", "$.", "$[x]", "$.a[", "$..a", "$.a b", "$[-1]", "$[+1]"] {
             let error = of(JoinFunction::JsonText, path, "").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Syntax, "{path}");
         }

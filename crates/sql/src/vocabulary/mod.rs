@@ -141,9 +141,8 @@ impl Translator<'_> {
         depth: usize,
     ) -> Result<Option<String>> {
         let Some(path) = self.literal(path) else { return Ok(None) };
-        let steps = json_path::steps(&path)?;
+        let steps = self.quoted(&json_path::postgres_array(&path)?);
         let document = self.argument(document, depth)?;
-        let steps = self.quoted(&json_path::postgres_array(&steps));
         Ok(Some(format!(
             "((SELECT CASE json_typeof(j.v) WHEN 'object' THEN NULL WHEN 'array' THEN NULL \
              WHEN 'boolean' THEN CASE j.v #>> '{{}}' WHEN 'true' THEN '1' ELSE '0' END \
