@@ -168,9 +168,14 @@ impl Engine for Sqlite {
     fn estimate(&self, table: &TableSchema) -> Estimate {
         let call = if self.inner.settings().path.is_some() { 12 } else { 8 };
         let rows = self.inner.try_read().and_then(|mut pooled| {
-            // The largest rowid: exact if no row was deleted, and found at once.
             let name = bobak_sql::quote(bobak_sql::Dialect::Sqlite, table.name());
-            pooled.first_integer(&format!("SELECT max(rowid) FROM main.{name}")).ok()
+            let sql = match pooled.table_info(table).ok()?.rowids {
+                // The largest rowid: exact if no row was deleted, and found at once.
+                true => format!("SELECT max(rowid) FROM main.{name}"),
+                // Tables of links have none: large ones count as having so many rows.
+                false => format!("SELECT count(*) FROM (SELECT 1 FROM main.{name} LIMIT 10000)"),
+            };
+            pooled.first_integer(&sql).ok()
         });
         Estimate { rows: rows.and_then(|rows| u64::try_from(rows).ok()), call, row: 2 }
     }

@@ -112,6 +112,44 @@ fn failed_schema_change_is_undone() {
     assert_eq!(get(&*session, &car(), "A".into()).unwrap(), row[..2]);
 }
 
+/// Each row is stored once, in the tree of the key, and all writes tell what they did.
+#[test]
+fn tables_of_links_have_no_rowids() {
+    let link = |name: &'static str| {
+        let column = |name: &'static str| ColumnSchema::of::<i64>(name);
+        TableSchema::builder(name).column(column("a")).column(column("b")).key(["a", "b"])
+    };
+    let noted = link("noted").column(ColumnSchema::of::<String>("note"));
+    let [link, noted] = [link("link"), noted].map(|table| Arc::new(table.build().unwrap()));
+    let engine = memory();
+    create(&engine, &[&link, &noted]);
+    let session = engine.session().unwrap();
+    let without = "SELECT group_concat(name) FROM pragma_table_list WHERE wr";
+    assert_eq!(one(&*session, without), "link".into());
+    let stored = engine.tables().unwrap();
+    assert!(stored.iter().any(|table| table.same_as(&link)));
+    let row = |a: i64| [Value::Int(a), Value::Int(1)];
+    assert_eq!(insert(&*session, &link, &row(1)), Outcome::Inserted(None));
+    for (verb, a, expected) in [
+        (Verb::Upsert, 1, Outcome::Changed(1)),
+        (Verb::Upsert, 2, Outcome::Inserted(None)),
+        (Verb::InsertOrIgnore, 2, Outcome::Ignored),
+        (Verb::InsertOrIgnore, 3, Outcome::Inserted(None)),
+        (Verb::InsertOrReplace, 3, Outcome::Inserted(None)),
+    ] {
+        assert_eq!(write(&*session, &link, verb, &row(a)).unwrap(), expected, "{verb:?} {a}");
+    }
+    assert_eq!(
+        write(&*session, &link, Verb::Insert, &row(3)).unwrap_err().kind(),
+        ErrorKind::Duplicate
+    );
+    assert_eq!(engine.estimate(&link).rows, Some(3));
+    let many = "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n LIMIT 20000) \
+                INSERT INTO link SELECT a, 7 FROM n";
+    session.execute(many, &[]).unwrap();
+    assert_eq!(engine.estimate(&link).rows, Some(10_000));
+}
+
 #[test]
 fn tables_of_other_programs_are_read() {
     let engine = Sqlite::open_memory().unwrap();
