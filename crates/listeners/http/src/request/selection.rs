@@ -107,7 +107,8 @@ impl RowSelection {
         if self.is_by_key() || !self.has_places() || table.schema.check_has_key().is_err() {
             return Ok(Vec::new());
         }
-        let select = self.query().to_select(&table.schema, Vec::new())?;
+        let ordered = Self { order: self.order.clone(), ..Self::default() };
+        let select = ordered.query().to_select(&table.schema, Vec::new())?;
         Ok(select.order.iter().map(|step| step.column).collect())
     }
 
