@@ -203,12 +203,13 @@ impl<'t, 'a> TextWriter<'t, 'a> {
 
 /// The parameters `?` and `:name` of a text, in order.
 fn find(text: &str) -> Result<Vec<FoundParameter<'_>>> {
-    let found = find_in(SqlSyntax::Sqlite, text);
+    let [first, others @ ..] = SqlSyntax::ALL;
+    let found = find_in(first, text);
     let spans = |found: &[FoundParameter<'_>]| -> Vec<Range<usize>> {
         found.iter().map(|parameter| parameter.span.clone()).collect()
     };
     let is_same = |syntax| spans(&find_in(syntax, text)) == spans(&found);
-    if SqlSyntax::ALL.into_iter().all(is_same) {
+    if others.into_iter().all(is_same) {
         return Ok(found);
     }
     let message = "databases differ in where the strings of this text end: give values by position, not by name or in \

@@ -125,10 +125,14 @@ impl ExportCommand {
         let written = match format {
             OutputFormat::Table => return Ok(()),
             OutputFormat::Csv => WrittenAs::Csv,
+            OutputFormat::Ndjson | OutputFormat::Json => WrittenAs::Json,
             #[cfg(feature = "xlsx")]
             OutputFormat::Xlsx => WrittenAs::Workbook,
-            // An import reads the values of columnar files as those of JSON. A format that is not built in has no writer.
-            _ => WrittenAs::Json,
+            // It has no writer in this build.
+            #[cfg(not(feature = "xlsx"))]
+            OutputFormat::Xlsx => return Ok(()),
+            // An import reads their values as those of JSON.
+            OutputFormat::Arrow | OutputFormat::Parquet => WrittenAs::Json,
         };
         let is_csv = written == WrittenAs::Csv;
         let found = columns.iter().enumerate().find_map(|(place, column)| match row.get(place) {

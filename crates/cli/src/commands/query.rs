@@ -135,12 +135,9 @@ impl QueryCommand {
             })?;
             lists.entry(name.to_owned()).or_default().push(value(text));
         }
-        let argument = |(name, mut list): (String, Vec<_>)| match list.pop() {
-            Some(one) if list.is_empty() => (name.into(), SqlArgument::Value(one)),
-            last => {
-                list.extend(last);
-                (name.into(), SqlArgument::List(list))
-            }
+        let argument = |(name, list): (String, Vec<_>)| match <[_; 1]>::try_from(list) {
+            Ok([one]) => (name.into(), SqlArgument::Value(one)),
+            Err(list) => (name.into(), SqlArgument::List(list)),
         };
         Ok(SqlArguments::Named(lists.into_iter().map(argument).collect()))
     }

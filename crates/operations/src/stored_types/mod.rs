@@ -56,7 +56,8 @@ pub fn stored_types(
 pub fn declared_types(table: &TableSchema) -> Result<TableSchema> {
     let columns = table.columns().iter().map(|column| match (column.ty, &column.declared) {
         (Type::Any, Some(declared)) => {
-            let other = if is_number(declared) { Type::I64 } else { Type::Text };
+            let is_number = is_number(&declared.to_ascii_uppercase());
+            let other = if is_number { Type::I64 } else { Type::Text };
             with_type(column, named_type(table, column).unwrap_or(other))
         }
         _ => column.clone(),
@@ -192,8 +193,9 @@ fn preferred(table: &TableSchema, column: &ColumnSchema) -> Vec<Type> {
     [&first[..], &[I64, F64, Text, Bytes]].concat()
 }
 
+/// Whether a declared name in capital letters is that of an exact number.
 fn is_number(declared: &str) -> bool {
-    ["DEC", "NUMERIC", "MONEY"].iter().any(|part| declared.to_ascii_uppercase().contains(part))
+    ["DEC", "NUMERIC", "MONEY"].iter().any(|part| declared.contains(part))
 }
 
 /// The type that the declared name says.

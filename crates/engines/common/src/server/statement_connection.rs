@@ -85,7 +85,7 @@ pub trait StatementConnection: TransactionConnection + Sized {
             columns.push(dialect.shown(&catalog_text(row, 1)));
             Ok(true)
         });
-        // The error that is looked into matters more than that of the look.
+        // If the catalog cannot be read, the caller still has the error of the statement.
         done.ok().and(table).map(|table| (table, columns.join(", ")))
     }
 
