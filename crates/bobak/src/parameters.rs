@@ -72,8 +72,7 @@ impl<V: IntoStored> IntoArgument for V {
 
 /// A list of values for `IN (?)` in SQL text: as many parameters as the list has values.
 ///
-/// The list may be empty: `IN` is false then, and `NOT IN` true. (SQL Server and Oracle reject that statement, since they have
-/// no `IS TRUE`.)
+/// The list may be empty: `IN` is false then, and `NOT IN` true.
 ///
 /// ```
 /// use bobak::{SqlList, prelude::*};
@@ -127,6 +126,29 @@ impl NamedParameters {
             Ok(values)
         }))
     }
+
+    /// Panics if a name is given twice. [`named!`](crate::named) calls it while it is compiled.
+    #[doc(hidden)]
+    pub const fn check_names(mut names: &[&str]) {
+        while let [name, others @ ..] = names {
+            names = others;
+            let mut others = others;
+            while let [other, rest @ ..] = others {
+                assert!(!is_same(name.as_bytes(), other.as_bytes()), "a name is given twice");
+                others = rest;
+            }
+        }
+    }
+}
+
+const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([one, left_rest @ ..], [other, right_rest @ ..]) = (left, right) {
+        if *one != *other {
+            return false;
+        }
+        (left, right) = (left_rest, right_rest);
+    }
+    left.is_empty() && right.is_empty()
 }
 
 impl Default for NamedParameters {
@@ -141,7 +163,12 @@ impl Parameters for NamedParameters {
     }
 }
 
-/// Values for the parameters `:name` of SQL text. A name alone stands for the variable with this name.
+/// Values for the parameters `:name` of SQL text. A name alone stands for the variable with this name. A name that is given twice
+/// does not compile:
+///
+/// ```compile_fail,E0080
+/// let _ = bobak::named! { city: "Bern", city: "Basel" };
+/// ```
 ///
 /// ```
 /// use bobak::{SqlList, named, prelude::*};
@@ -162,8 +189,11 @@ macro_rules! named {
     (@value $name:ident) => { $name };
     (@value $name:ident, $value:expr) => { $value };
     ($($name:ident $(: $value:expr)?),* $(,)?) => {
-        $crate::NamedParameters::new()
-            $(.with(stringify!($name), $crate::named!(@value $name $(, $value)?)))*
+        {
+            const { $crate::NamedParameters::check_names(&[$(stringify!($name)),*]) }
+            $crate::NamedParameters::new()
+                $(.with(stringify!($name), $crate::named!(@value $name $(, $value)?)))*
+        }
     };
 }
 

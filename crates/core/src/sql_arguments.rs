@@ -79,7 +79,7 @@ impl<'a> SqlArguments<'a> {
     /// parameters. For an empty list `IN (?)` is false, and `NOT IN (?)` is true.
     ///
     /// # Errors
-    /// `Misuse` if a name has no value or is not in the text, if there are both `?` and names, and for a list that is not all
+    /// `Misuse` if a name has no value, two values, or is not in the text, if there are both `?` and names, and for a list that is not all
     /// of `IN (…)`; `Unsupported` if it depends on the database what is a string in the text.
     pub fn bind<'t>(self, text: &'t str) -> Result<(Cow<'t, str>, Vec<Parameter<'a>>)> {
         match self {
@@ -123,6 +123,12 @@ fn bind_named<'t, 'a>(
     let is_in_text = |name: &str| found.iter().any(|parameter| parameter.name == Some(name));
     if let Some((unknown, _)) = values.iter().find(|(name, _)| !is_in_text(name)) {
         return Err(misuse(format!("the text has no parameter :{unknown}")));
+    }
+    let mut names = values.iter().enumerate().map(|(place, (name, _))| (place, name));
+    if let Some((_, name)) =
+        names.find(|(place, name)| values.iter().skip(place + 1).any(|(other, _)| other == *name))
+    {
+        return Err(misuse(format!("the parameter :{name} has two values")));
     }
     let mut writer = TextWriter::new(text);
     for parameter in &found {
@@ -332,6 +338,8 @@ mod tests {
             message("x = :a AND y = :b", one()),
             "the parameter :b of the text has no value"
         );
+        let twice = || by_name([("a", value(1)), ("b", value(2)), ("a", value(3))]);
+        assert_eq!(message("x = :a AND y = :b", twice()), "the parameter :a has two values");
         let list = "a list of values stands alone in the parentheses of IN: `IN (?)`";
         assert_eq!(message("x = :a", by_name([("a", list_of([1]))])), list);
         assert_eq!(message("x IN (1, :a)", by_name([("a", list_of([]))])), list);

@@ -3,6 +3,7 @@
 use crate::first_word;
 use crate::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Error, ErrorKind, Result};
+use std::borrow::Cow;
 
 /// Rejects statements that begin with one of these words: those of a transaction or a session, because the connection is
 /// shared with others.
@@ -49,4 +50,80 @@ pub fn rewrite_statement(
     }
     sent.push_str(text.get(from..).unwrap_or_default());
     Ok(sent)
+}
+
+/// The text for a server that has no tests of truth values: with a subquery that has no rows in the lists without values,
+/// which [`SqlArguments::bind`](bobak_core::SqlArguments::bind) writes as `IN (NULL) IS TRUE` and
+/// `NOT IN (NULL) IS NOT FALSE`.
+#[must_use]
+pub fn rewrite_empty_lists<'t>(syntax: SqlSyntax, text: &'t str, subquery: &str) -> Cow<'t, str> {
+    if ![") IS TRUE", ") IS NOT FALSE"].iter().any(|test| text.contains(test)) {
+        return text.into();
+    }
+    let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(syntax, text).significant().collect();
+    let (mut sent, mut from) = (String::new(), 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let Some([close, end]) = empty_list(&tokens, at) else { continue };
+        sent.push_str(text.get(from..token.start).unwrap_or_default());
+        sent.push_str(subquery);
+        sent.push_str(text.get(token.end()..close).unwrap_or_default());
+        from = end;
+    }
+    sent.push_str(text.get(from..).unwrap_or_default());
+    sent.into()
+}
+
+/// If the token is the NULL of a list without values: where the list ends, and where the test behind it does.
+fn empty_list(tokens: &[SqlToken<'_>], null: usize) -> Option<[usize; 2]> {
+    let is = |from: Option<usize>, words: &[&str]| {
+        let found = from.and_then(|from| tokens.get(from..)).unwrap_or_default();
+        found.len() >= words.len()
+            && words.iter().zip(found).all(|(word, token)| token.text.eq_ignore_ascii_case(word))
+    };
+    let test: &[&str] = match is(null.checked_sub(3), &["not"]) {
+        true => &["is", "not", "false"],
+        false => &["is", "true"],
+    };
+    let is_list = is(null.checked_sub(2), &["in", "(", "null", ")"]);
+    let end_of = |place: usize| tokens.get(place).map(SqlToken::end);
+    (is_list && is(Some(null + 2), test))
+        .then_some([end_of(null + 1)?, end_of(null + 1 + test.len())?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bobak_core::{Parameter, SqlArgument, SqlArguments};
+
+    fn rewritten(text: &str) -> Cow<'_, str> {
+        rewrite_empty_lists(SqlSyntax::Postgres, text, "SELECT 1 WHERE 1 = 0")
+    }
+
+    #[test]
+    fn lists_without_values_are_subqueries_without_rows() {
+        let values = || SqlArgument::List(Vec::<Parameter<'_>>::new());
+        let lists = SqlArguments::Positional(vec![values(), values()]);
+        let (text, _) =
+            lists.bind("SELECT x WHERE a IN ( ? ) OR b Not in (?) AND c = 'é'").unwrap();
+        assert_eq!(
+            rewritten(&text),
+            "SELECT x WHERE a IN ( SELECT 1 WHERE 1 = 0 ) OR b Not in (SELECT 1 WHERE 1 = 0) AND c = 'é'"
+        );
+    }
+
+    #[test]
+    fn other_texts_stay_as_they_are() {
+        for text in [
+            "a IN (NULL)",
+            "(a) IS TRUE",
+            "a IN (b, NULL) IS TRUE",
+            "a NOT IN (NULL) IS TRUE",
+            "a IN (NULL) IS NOT FALSE",
+            "'a IN (NULL) IS TRUE'",
+            "a \"in\" (NULL) IS TRUE",
+            "NULL) IS TRUE",
+        ] {
+            assert_eq!(rewritten(text), text);
+        }
+    }
 }

@@ -51,5 +51,6 @@ pub mod fuzz {
 pub fn statements(table: &bobak_core::TableSchema) -> bobak_core::Result<Vec<String>> {
     let mut statements = schema::created(table)?;
     statements.extend(texts::all(table));
+    statements.push(sql_text::sample(table)?);
     Ok(statements)
 }

@@ -361,6 +361,7 @@ suite! { $
         statements_that_write,
         wrong_statements,
         one_statement_with_its_parameters,
+        lists_without_values,
     }
     sql_types {
         typed_parameters_are_values_of_their_type,

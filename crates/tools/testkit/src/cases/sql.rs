@@ -2,7 +2,9 @@
 
 use super::ids;
 use crate::{Check, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
-use bobak_core::{ErrorKind, Parameter, Source, TransactionControl, Value};
+use bobak_core::{
+    ErrorKind, Parameter, Source, SqlArgument, SqlArguments, TransactionControl, Value,
+};
 
 fn with_sql(harness: &dyn Harness, case: impl FnOnce(&Probe<'_>, &Table) -> Check) -> Check {
     let store = harness.fresh()?;
@@ -89,5 +91,24 @@ pub fn one_statement_with_its_parameters(harness: &dyn Harness) -> Check {
         holds("too few", ask(probe, "select ?, ?", &row![1]).is_err())?;
         holds("too many", ask(probe, "select ?", &row![1, 2]).is_err())?;
         same("a closing semicolon is none", ask(probe, "select 1;", &[])?, vec![row![1]])
+    })
+}
+
+/// `IN` of a list without values is false for every value, and `NOT IN` is true, also of NULL.
+pub fn lists_without_values(harness: &dyn Harness) -> Check {
+    with_sql(harness, |probe, _| {
+        let found = |condition: &str| {
+            let none = ("none".into(), SqlArgument::List(Vec::new()));
+            let text = format!("SELECT id FROM person WHERE {condition} ORDER BY id");
+            let (text, _) = SqlArguments::Named(vec![none]).bind(&text)?;
+            Ok::<_, crate::Failure>(ids(&ask(probe, &text, &[])?))
+        };
+        for column in ["id", "name", "email", "age"] {
+            let inside = format!("{column} IN (:none)");
+            same(&inside, found(&inside)?, vec![])?;
+            let outside = format!("{column} NOT IN (:none)");
+            same(&outside, found(&outside)?, vec![1, 2, 3])?;
+        }
+        same("together", found("NOT age IN (:none) AND id = 2 OR name IN (:none)")?, vec![2])
     })
 }
