@@ -38,16 +38,6 @@ export type Value = null | boolean | number | bigint | string | Uint8Array | Mon
 
 const small = new Set<Type>(["i8", "i16", "i32", "u8", "u16", "u32"]);
 
-/** The TypeScript type of a column's type. */
-export function typeName(type: Type): string {
-  if (small.has(type) || type === "f32" || type === "f64") return "number";
-  const names: Partial<Record<Type, string>> = {
-    bool: "boolean", i64: "bigint", u64: "bigint", bytes: "Uint8Array", currency: "Money", any: "Value",
-    vector: "Float32Array",
-  };
-  return names[type] ?? "string";
-}
-
 /** The stored form of a vector. */
 function storeVector(value: unknown, column: Column): Uint8Array {
   const fail = (kind: "Mismatch" | "OutOfRange", words: string) => new BobakError(kind, words, { column: column.name });

@@ -6,7 +6,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, or, sum, table, type Table } from "../src/index.js";
-import { interfaces } from "../src/bobak-types.js";
 import { load, store } from "../src/values.js";
 import {
   overEachTransport, fails, here, inFolder, note, people, person, program, serve, square, shell, tcp, token, unix, type Db, type Person, type Tables,
@@ -52,8 +51,6 @@ async function records(db: Db): Promise<void> {
   assert.ok(await squares.get([3, "C"]));
   await assert.rejects(squares.get(3), fails("Misuse"));
   await assert.rejects((db as any).table("nothing"), fails("Schema"));
-  const text = interfaces(await db.tables());
-  assert.match(text, /export interface Person \{\n  "id": bigint;\n  "name": string;\n  "age": number \| null;\n  "balance": Money;/);
 }
 
 overEachTransport("values that cannot be sent", async (db) => {

@@ -1,18 +1,18 @@
-//! `bobak schema`: describes the tables of a database, as text or as Rust structs.
+//! `bobak schema`: describes the tables of a database, as text or in a programming language.
 
 use crate::commands::arguments::database_url;
 use crate::commands::given_types::{GivenTypes, note_partly_read};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{OutputTarget, Terminal};
-use crate::schema::{describe, rust_module};
+use crate::schema::{describe, go_file, python_module, rust_module, typescript_module};
 use bobak::Db;
 use bobak::schema::TableSchema;
 use bobak::stored_types::StoredTypes;
 use clap::Args;
 use std::io::Write;
 
-/// Describe the tables and views of a database, as text or as Rust structs.
+/// Describe the tables and views of a database, as text or in a programming language.
 ///
 /// Works with any SQLite file, whichever program created it. A column that is declared DATETIME, BOOL, DECIMAL or JSON there
 /// gets the type of its values, and so does one that holds others than it says, such as a TINYINT with 300. At most the first
@@ -28,12 +28,33 @@ pub struct SchemaCommand {
     #[arg(short, long = "table", value_name = "NAME")]
     tables: Vec<String>,
 
+    #[command(flatten)]
+    language: Language,
+
+    #[command(flatten)]
+    types: GivenTypes,
+}
+
+/// The language of the output, if it is not text.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of which at most one is given")]
+struct Language {
     /// Print one #[derive(Record)] struct per table
     #[arg(long)]
     rust: bool,
 
-    #[command(flatten)]
-    types: GivenTypes,
+    /// Print one struct per table, for the Go client
+    #[arg(long)]
+    go: bool,
+
+    /// Print one dataclass per table, for the Python client
+    #[arg(long)]
+    python: bool,
+
+    /// Print one interface and one table definition per table, for the TypeScript client
+    #[arg(long)]
+    typescript: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -41,6 +62,7 @@ Examples:
   bobak schema flights.db
   bobak schema flights.db --table planes --table airlines
   bobak schema flights.db --rust > src/records.rs
+  bobak schema flights.db --python > records.py
   bobak schema shop.db --rust --type orders.price=f64";
 
 impl SchemaCommand {
@@ -53,11 +75,15 @@ impl SchemaCommand {
         let tables = database::tables_and_views(&db, &self.tables)?;
         let others = database::undescribed(&db, &tables, &self.tables)?;
         let tables = self.typed(&db, &tables, screen)?;
-        let text = if self.rust {
-            rust_module(&tables, &others)
-        } else {
-            let others = others.iter().map(|other| format!("{other}\n"));
-            tables.iter().map(describe).chain(others).collect::<Vec<_>>().join("\n")
+        let text = match self.language {
+            Language { rust: true, .. } => rust_module(&tables, &others),
+            Language { go: true, .. } => go_file(&tables, &others),
+            Language { python: true, .. } => python_module(&tables, &others),
+            Language { typescript: true, .. } => typescript_module(&tables, &others),
+            _ => {
+                let others = others.iter().map(|other| format!("{other}\n"));
+                tables.iter().map(describe).chain(others).collect::<Vec<_>>().join("\n")
+            }
         };
         let mut output = OutputTarget::open(None)?;
         output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;

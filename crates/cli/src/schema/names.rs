@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use unicode_ident::{is_xid_continue, is_xid_start};
 
 /// Rust keywords of all editions, including weak keywords that would confuse readers.
-const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
     "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
     "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
@@ -56,14 +56,14 @@ pub fn struct_name(table: &str) -> String {
     if starts_like_a_name(&name) && name != "Self" { name } else { format!("Table{name}") }
 }
 
-/// The field name for a column: snake case, unique among `taken`, to which it is added.
+/// The field name for a column: snake case, no keyword, unique among `taken`, to which it is added.
 #[must_use]
-pub fn field_name(column: &str, taken: &mut HashSet<String>) -> String {
+pub fn field_name(column: &str, keywords: &[&str], taken: &mut HashSet<String>) -> String {
     let mut name = words(column).join("_");
     if !starts_like_a_name(&name) {
         name = format!("column_{name}");
     }
-    while KEYWORDS.contains(&name.as_str()) || taken.contains(&name) {
+    while keywords.contains(&name.as_str()) || taken.contains(&name) {
         name.push('_');
     }
     taken.insert(name.clone());
@@ -157,7 +157,7 @@ mod tests {
             ("名前", "名前"),
             ("", "column__"),
         ] {
-            assert_eq!(field_name(column, &mut taken), name);
+            assert_eq!(field_name(column, KEYWORDS, &mut taken), name);
         }
     }
 }

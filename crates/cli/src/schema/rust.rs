@@ -1,6 +1,6 @@
 //! Generates Rust structs for existing tables.
 
-use crate::schema::names::{field_name, struct_name};
+use crate::schema::names::{KEYWORDS, field_name, struct_name};
 use bobak::Value;
 use bobak::schema::{
     Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
@@ -57,7 +57,7 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
     let mut taken = HashSet::new();
     let columns = table.columns();
     let fields: Vec<_> =
-        columns.iter().map(|column| field_name(&column.name, &mut taken)).collect();
+        columns.iter().map(|column| field_name(&column.name, KEYWORDS, &mut taken)).collect();
     let mut text = "#[derive(Record, Debug, Clone, PartialEq)]\n".to_owned();
     let mut line = |text_line: String| {
         writeln!(text, "{text_line}").expect("writing to a String does not fail");
@@ -119,7 +119,7 @@ fn comment(column: &ColumnSchema) -> String {
 }
 
 /// The text for a comment to the end of a line.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
@@ -238,14 +238,7 @@ const fn is_integer(ty: Type) -> bool {
 
 /// What a foreign key does, unless it is the default.
 fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool, null: bool) -> Vec<String> {
-    let on_delete = match on_delete {
-        OnDelete::Restrict => None,
-        OnDelete::Cascade => Some("on_delete = \"cascade\""),
-        // The delete fails, since the column may not be NULL.
-        OnDelete::SetNull if !null => Some("on_delete = \"no_action\""),
-        OnDelete::SetNull => Some("on_delete = \"set_null\""),
-        OnDelete::NoAction => Some("on_delete = \"no_action\""),
-    };
+    let on_delete = delete_action(on_delete, null).map(|action| format!("on_delete = {action:?}"));
     let on_update = match on_update {
         OnUpdate::NoAction => None,
         OnUpdate::Restrict => Some("on_update = \"restrict\""),
@@ -253,8 +246,19 @@ fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool, null: bool)
         OnUpdate::SetNull if !null => None,
         OnUpdate::SetNull => Some("on_update = \"set_null\""),
     };
-    let deferred = deferred.then_some("deferred");
-    [on_delete, on_update, deferred].into_iter().flatten().map(str::to_owned).collect()
+    let others = [on_update, deferred.then_some("deferred")].into_iter().flatten();
+    on_delete.into_iter().chain(others.map(str::to_owned)).collect()
+}
+
+/// What a delete of the referenced row does, unless it is the default.
+pub(super) const fn delete_action(on_delete: OnDelete, null: bool) -> Option<&'static str> {
+    match on_delete {
+        OnDelete::Restrict => None,
+        OnDelete::Cascade => Some("cascade"),
+        OnDelete::SetNull if null => Some("set_null"),
+        // If the column may not be NULL, the delete fails.
+        OnDelete::SetNull | OnDelete::NoAction => Some("no_action"),
+    }
 }
 
 /// The foreign keys of several columns.
@@ -277,21 +281,16 @@ fn foreign_keys(table: &TableSchema, fields: &[String]) -> Vec<String> {
 }
 
 /// Whether `references` can name it.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.contains(['(', ')']) && name.trim() == name
 }
 
 /// The indexes that no attribute of a field says.
 fn table_indexes(table: &TableSchema, fields: &[String]) -> Vec<String> {
-    let of_a_field = |index: &IndexSchema| match index.columns[..] {
-        [place] if index.unique => table.columns().get(place).is_some_and(|column| column.unique),
-        [place] => is_of_field(table, index, place),
-        _ => false,
-    };
     table
         .indexes()
         .iter()
-        .filter(|index| !of_a_field(index))
+        .filter(|index| !is_of_a_field(table, index))
         .map(|index| {
             let mut parts: Vec<String> =
                 index.columns.iter().filter_map(|&place| fields.get(place)).cloned().collect();
@@ -304,8 +303,17 @@ fn table_indexes(table: &TableSchema, fields: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// Whether an attribute of a field says that there is this index.
+pub(super) fn is_of_a_field(table: &TableSchema, index: &IndexSchema) -> bool {
+    match index.columns[..] {
+        [place] if index.unique => table.columns().get(place).is_some_and(|column| column.unique),
+        [place] => is_of_field(table, index, place),
+        _ => false,
+    }
+}
+
 /// Whether it is the index that `index` on the field makes: of this column alone, by its name.
-fn is_of_field(table: &TableSchema, index: &IndexSchema, place: usize) -> bool {
+pub(super) fn is_of_field(table: &TableSchema, index: &IndexSchema, place: usize) -> bool {
     let name = table.columns().get(place).map(|column| format!("{}_{}", table.name(), column.name));
     !index.unique && index.columns == [place] && name.as_deref() == Some(&*index.name)
 }

@@ -54,6 +54,83 @@ pub struct Plane {
     );
 }
 
+/// The clients' own tests create tables from the output; this shows what it looks like.
+#[test]
+fn tables_are_printed_as_records_of_the_clients() {
+    let program = Program::new();
+    let db = bobak::Db::open(&format!("sqlite:{}", program.path("t.db").display())).expect("opens");
+    for sql in [
+        "CREATE TABLE order_lines (id INTEGER PRIMARY KEY, \"type\" TEXT, amount REAL NOT NULL)",
+        "CREATE VIEW lengths AS SELECT 1 AS one",
+    ] {
+        db.execute(sql, ()).expect(sql);
+    }
+    let go = program.ok(&["schema", "sqlite:t.db", "--go"]);
+    assert_eq!(
+        go,
+        r#"package models
+
+// In no struct: lengths: it has no key
+
+// OrderLine is a row of order_lines.
+type OrderLine struct {
+	ID     int64   `bobak:"id"`
+	Type   *string `bobak:"type"`
+	Amount float64 `bobak:"amount"`
+}
+
+// TableName names the table of OrderLine.
+func (OrderLine) TableName() string { return "order_lines" }
+"#
+    );
+    let python = program.ok(&["schema", "sqlite:t.db", "--python"]);
+    assert_eq!(
+        python,
+        r#"from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bobak
+
+# In no class: lengths: it has no key
+
+
+@dataclass(kw_only=True)
+class OrderLine:
+    id: int = 0
+    type: str | None = None
+    amount: float
+
+    __table__ = "order_lines"
+"#
+    );
+    let typescript = program.ok(&["schema", "sqlite:t.db", "--typescript"]);
+    assert_eq!(
+        typescript,
+        r#"import { column, table } from "bobak";
+// In no interface: lengths: it has no key
+
+export interface OrderLine {
+  id: bigint;
+  type: string | null;
+  amount: number;
+}
+
+export const orderLineTable = table("order_lines", [
+  column("id", "i64"),
+  column("type", "text", { nullable: true }),
+  column("amount", "f64"),
+]);
+
+/** The tables by name, for `connect<Tables>(url)`. */
+export interface Tables {
+  order_lines: OrderLine;
+}
+"#
+    );
+    program.fails(2, "cannot be used with", &["schema", "sqlite:t.db", "--go", "--python"]);
+}
+
 #[test]
 fn missing_table_error_lists_tables() {
     let program = Program::new();

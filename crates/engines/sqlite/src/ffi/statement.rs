@@ -342,15 +342,18 @@ impl StatementRows<'_> {
     #[inline]
     fn look_at_row(&mut self) {
         self.begun = true;
-        // SAFETY: the statement stands on a row; asking leaves its counters as they are.
-        let (columns, prepared) = unsafe {
-            let prepared = sys::sqlite3_stmt_status(self.raw, sys::SQLITE_STMTSTATUS_REPREPARE, 0);
-            (column_count(self.raw), prepared)
-        };
+        // SAFETY: the statement stands on a row.
+        let columns = unsafe { column_count(self.raw) };
         self.columns = columns;
+        if columns < 2 {
+            return;
+        }
         let Some(slot) = self.connection.slots.get_mut(self.index) else {
             return;
         };
+        // SAFETY: the statement is valid; asking leaves its counters as they are.
+        let prepared =
+            unsafe { sys::sqlite3_stmt_status(self.raw, sys::SQLITE_STMTSTATUS_REPREPARE, 0) };
         if slot.stride.columns != columns || slot.stride.prepared != prepared {
             // SAFETY: it stands on a row.
             let bytes = unsafe { RowRef::new(self.raw, columns) }.find_stride();

@@ -1,0 +1,166 @@
+//! What the clients for other languages say of a table. The options of columns have the same names in each.
+
+use super::names::{field_name, struct_name};
+use super::rust::{delete_action, is_of_a_field, is_of_field, is_plain, one_line};
+use bobak::schema::{
+    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, TableSchema, Type,
+};
+use std::collections::HashSet;
+
+/// A table, and the name of its class.
+pub(super) struct ClientTable<'a> {
+    pub table: &'a TableSchema,
+    pub name: String,
+    pub columns: Vec<ClientColumn<'a>>,
+    /// The indexes of several columns, and others that no column's option says.
+    pub indexes: Vec<&'a IndexSchema>,
+}
+
+/// A column, and the name of its field in snake case.
+pub(super) struct ClientColumn<'a> {
+    pub column: &'a ColumnSchema,
+    pub place: usize,
+    pub field: String,
+    /// Whether a missing value is generated.
+    pub is_generated_key: bool,
+    /// Its options, named as in Go and Python.
+    pub options: Vec<(&'static str, OptionValue)>,
+}
+
+/// The value of an option.
+pub(super) enum OptionValue {
+    Yes,
+    Number(u32),
+    Text(String),
+}
+
+/// The tables, whose classes have no `reserved` name, and whose fields are no `keywords`; the second part has the tables that a client has no class for, and why.
+pub(super) fn client_tables<'a>(
+    tables: &'a [TableSchema],
+    reserved: &[&str],
+    keywords: &[&str],
+) -> (Vec<ClientTable<'a>>, Vec<String>) {
+    let mut taken: HashSet<String> = reserved.iter().map(|&name| name.to_owned()).collect();
+    let (mut found, mut without) = (Vec::new(), Vec::new());
+    for table in tables {
+        if table.key().is_empty() {
+            without.push(format!("{}: it has no key", one_line(table.name())));
+            continue;
+        }
+        let mut name = struct_name(table.name());
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        let mut fields = HashSet::new();
+        // No client writes generated columns.
+        let columns = table.columns().iter().enumerate().filter(|(_, c)| c.generated.is_none());
+        let columns = columns.map(|(place, column)| {
+            let field = field_name(&column.name, keywords, &mut fields);
+            client_column(table, place, column, field)
+        });
+        found.push(ClientTable {
+            table,
+            name,
+            columns: columns.collect(),
+            indexes: indexes(table),
+        });
+    }
+    (found, without)
+}
+
+/// A string literal, which is the same in Go, Python and TypeScript as in JSON.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// `Name` for `name`.
+pub(super) fn upper_first(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(char::to_uppercase).into_iter().flatten().collect::<String>() + chars.as_str()
+}
+
+/// Appends a line.
+pub(super) fn line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// The indexes that no option of a column says, of columns that every client has.
+fn indexes(table: &TableSchema) -> Vec<&IndexSchema> {
+    let is_written =
+        |place: &usize| table.columns().get(*place).is_some_and(|c| c.generated.is_none());
+    let indexes = table.indexes().iter().filter(|index| !is_of_a_field(table, index));
+    indexes.filter(|index| index.columns.iter().all(is_written)).collect()
+}
+
+fn client_column<'a>(
+    table: &TableSchema,
+    place: usize,
+    column: &'a ColumnSchema,
+    field: String,
+) -> ClientColumn<'a> {
+    let is_key = table.key().contains(&place);
+    let can_be_generated = table.key().len() == 1 && matches!(column.ty, Type::I64 | Type::Uuid);
+    let is_given = table.key_generation() == KeyGeneration::Given;
+    let mut options = Vec::new();
+    let mut add = |name, value| options.push((name, value));
+    if is_key && can_be_generated && is_given {
+        add("key", OptionValue::Text("given".to_owned()));
+    } else if is_key && (column.name != "id" || table.key().len() > 1) {
+        add("key", OptionValue::Yes);
+    }
+    if let Some(max) = column.max_chars.filter(|_| column.ty == Type::Text) {
+        add("max", OptionValue::Number(max));
+    }
+    if column.unique {
+        add("unique", OptionValue::Yes);
+    } else if table.indexes().iter().any(|index| is_of_field(table, index, place)) {
+        add("index", OptionValue::Yes);
+    }
+    match column.role {
+        ColumnRole::Plain => {}
+        ColumnRole::CreatedAt => add("created_at", OptionValue::Yes),
+        ColumnRole::ModifiedAt => add("modified_at", OptionValue::Yes),
+        ColumnRole::Version => add("version", OptionValue::Yes),
+    }
+    if column.is_kept_as_text() {
+        add("store", OptionValue::Text("text".to_owned()));
+    }
+    let collation = match column.collation {
+        Collation::NoCase => Some("nocase"),
+        Collation::UnicodeNoCase => Some("unicode_nocase"),
+        Collation::Binary => None,
+    };
+    if let Some(collation) = collation.filter(|_| column.ty == Type::Text) {
+        add("collation", OptionValue::Text(collation.to_owned()));
+    }
+    if let Some(check) = &column.check {
+        add("check", OptionValue::Text(check.to_string()));
+    }
+    if let Some(search) = table.search().filter(|search| search.columns.contains(&place)) {
+        add(
+            "search",
+            match search.language.name() {
+                "simple" => OptionValue::Yes,
+                language => OptionValue::Text(language.to_owned()),
+            },
+        );
+    }
+    options.extend(reference(column));
+    let is_generated_key = is_key && can_be_generated && !is_given;
+    ClientColumn { column, place, field, is_generated_key, options }
+}
+
+/// The foreign key of a column, as options.
+fn reference(column: &ColumnSchema) -> Vec<(&'static str, OptionValue)> {
+    let Some(reference) = &column.reference else { return Vec::new() };
+    if ![&reference.table, &reference.column].iter().all(|name| is_plain(name)) {
+        return Vec::new();
+    }
+    let target = format!("{}({})", reference.table, reference.column);
+    let mut options = vec![("references", OptionValue::Text(target))];
+    if let Some(action) = delete_action(reference.on_delete, column.nullable) {
+        options.push(("on_delete", OptionValue::Text(action.to_owned())));
+    }
+    options
+}
