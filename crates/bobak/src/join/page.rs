@@ -4,7 +4,7 @@ use super::run;
 use crate::handle::SessionSource;
 use crate::query::{Page, PageRequest, PageToken};
 use crate::shape::in_snapshot;
-use bobak_core::join::{JoinAggregate, JoinExpr};
+use bobak_core::join::JoinExpr;
 use bobak_core::statements::CallSite;
 use bobak_core::{Error, ErrorKind, Join, JoinQuery, Result, Type, Value, ValueRef};
 
@@ -21,9 +21,7 @@ pub(super) fn page<L, R>(
         let message = "rows of combined queries may be equal, which have no pages: group them";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let mut has_windows = false;
-    join.for_each_window(&mut |_| has_windows = true);
-    if join.is_grouped() || has_windows || join.limit.is_some() || join.offset > 0 {
+    if join.depends_on_all_rows() {
         // What a page leaves out belongs to groups, windows and limits, too.
         join = join.into_rows()?;
     }
@@ -87,10 +85,8 @@ fn check(join: &Join, place: usize, value: ValueRef<'_>) -> Result<()> {
 
 /// The number of rows.
 fn count(source: &SessionSource<'_>, join: &Join) -> Result<u64> {
-    let one = JoinExpr::Value(Value::Int(1), Type::I64);
-    let columns = vec![JoinExpr::Aggregate(JoinAggregate::Count, Box::new(one))];
     let mut count = 0;
-    run(source, &Join { columns, order: Vec::new(), ..join.clone() }, &mut |row| {
+    run(source, &join.count()?, &mut |row| {
         if let ValueRef::Int(rows) = row.get(0) {
             count = rows.unsigned_abs();
         }

@@ -1,10 +1,10 @@
 //! Queries as they are built, before the tables of the queries around them are known; queries inside of others, and their rows
 //! as tables.
 
-use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinTable};
+use super::{Join, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinTable};
 use crate::{
     Collation, ColumnSchema, Condition, Error, ErrorKind, FieldSet, Result, Storage, TableSchema,
-    Type,
+    Type, Value,
 };
 use std::sync::Arc;
 
@@ -285,5 +285,26 @@ impl Join {
         let (rows, table) = JoinRows { operator: SetOperator::UnionAll, queries }.resolve()?;
         let tables = vec![JoinTable { table, link: None, rows: Some(Box::new(rows)) }];
         Ok(Self { tables, columns: (0..selected).map(column).collect(), order, ..Self::default() })
+    }
+
+    /// Whether its rows depend on all rows that match its filters: because of groups, window functions, a limit or an offset.
+    /// A filter that comes after these needs [`into_rows`](Self::into_rows).
+    #[must_use]
+    pub fn depends_on_all_rows(&self) -> bool {
+        let mut has_windows = false;
+        self.for_each_window(&mut |_| has_windows = true);
+        self.is_grouped() || has_windows || self.limit.is_some() || self.offset > 0
+    }
+
+    /// The query for the number of rows that this one has.
+    ///
+    /// # Errors
+    /// As [`into_rows`](Self::into_rows).
+    pub fn count(&self) -> Result<Self> {
+        let is_whole = self.depends_on_all_rows();
+        let rows = if is_whole { self.clone().into_rows()? } else { self.clone() };
+        let one = JoinExpr::Value(Value::Int(1), Type::I64);
+        let columns = vec![JoinExpr::Aggregate(JoinAggregate::Count, Box::new(one))];
+        Ok(Self { columns, order: Vec::new(), ..rows })
     }
 }

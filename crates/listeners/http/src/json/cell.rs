@@ -82,7 +82,9 @@ pub(crate) fn parse_value(ty: Type, json: &str) -> Result<Value<'_>> {
             let text: String = serde_json::from_str(json).map_err(|error| invalid_json(&error))?;
             read_text(ty, Cow::Owned(text))
         }
-        b"true" | b"false" if ty == Type::Any => Ok(Value::from(json == "true")),
+        b"true" | b"false" if matches!(ty, Type::Bool | Type::Any) => {
+            Ok(Value::from(json == "true"))
+        }
         b"true" | b"false" => Err(mismatch(ty, json)),
         [b'[', ..] if matches!(ty, Type::Vector(_)) => read_vector(json),
         [b'[', ..] => Err(mismatch(ty, "an array")),

@@ -55,6 +55,12 @@ pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
+/// `next` of a page.
+pub(super) fn next_page() -> Value {
+    let what = "The value of `after` for the next page, to be percent-encoded in a URL";
+    json!({"type": "string", "description": what})
+}
+
 /// A name in a list of names, in quotes if it needs them.
 pub(super) fn list_name(name: &str) -> String {
     let needs_quotes = name.contains([',', '"']) || name.starts_with('-') || name.trim() != name;

@@ -1,6 +1,6 @@
 //! The JSON schemas of a table's rows.
 
-use super::builders::reference;
+use super::builders::{next_page, reference};
 use super::patterns;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::{CachedTable, OmittedValue};
@@ -105,7 +105,7 @@ fn list(table: &CachedTable, row: &str) -> Value {
         "properties": {
             "rows": {"type": "array", "items": reference(row)},
             "more": {"type": "boolean"},
-            "next": {"type": "string", "description": "The value of `after` for the next page, to be percent-encoded in a URL"},
+            "next": next_page(),
             "total": {"type": "integer", "format": "int64", "minimum": 0},
         },
     });

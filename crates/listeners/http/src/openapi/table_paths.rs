@@ -2,7 +2,7 @@
 
 use super::add_arrow;
 use super::builders::{
-    body, each_line, empty, json_of, operation, problem, query, reference, response,
+    body, each_line, empty, json_of, next_page, operation, problem, query, reference, response,
 };
 use super::examples;
 use super::parameters::{key, selection};
@@ -420,6 +420,8 @@ fn query_parameters(max_page_size: u64) -> Vec<Value> {
         query::flag("distinct", "Leave out equal rows"),
         query::count("limit", "The maximum number of rows"),
         query::count("offset", "How many rows to skip"),
+        query::text("after", "Only rows after this one: `next` of the previous page"),
+        query::flag("total", "Count the rows on all pages"),
         query::numbers(),
     ];
     if let Some(limit) = parameters.iter_mut().find(|one| one["name"] == "limit") {
@@ -438,7 +440,12 @@ fn row_query(name: &str, max_page_size: u64) -> Value {
     let result = json!({
         "type": "object",
         "required": ["rows", "more"],
-        "properties": {"rows": rows, "more": {"type": "boolean"}},
+        "properties": {
+            "rows": rows,
+            "more": {"type": "boolean"},
+            "next": next_page(),
+            "total": {"type": "integer", "format": "int64", "minimum": 0},
+        },
     });
     get["responses"]["200"] = tagged(response("The rows", json_of(result)));
     get["responses"]["304"] = empty("The result has not changed");

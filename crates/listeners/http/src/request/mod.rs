@@ -10,6 +10,7 @@ pub(crate) mod key;
 pub(crate) mod line_splitter;
 pub(crate) mod media_type;
 pub(crate) mod parameters;
+pub(crate) mod place;
 pub(crate) mod precondition;
 pub(crate) mod range;
 pub(crate) mod selection;

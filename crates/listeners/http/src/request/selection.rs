@@ -3,16 +3,13 @@
 use crate::database::relations::TableStep;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
-use crate::json::cell::parse_cell;
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::key::parse_key;
 use crate::request::parameters::QueryParameters;
+use crate::request::place::{parse_column, parse_place};
 use bobak_core::nearest::{Distance, Metric};
-use bobak_core::{
-    Condition, DynRow, Error, Expr, Filter, Order, OrderBy, Query, Select, TableSchema, Value,
-};
-use serde_json::value::RawValue;
+use bobak_core::{Condition, DynRow, Error, Expr, Filter, Order, OrderBy, Query, Select};
 use std::cell::Cell;
 
 /// Which rows, in which order, and how many.
@@ -88,7 +85,10 @@ impl RowSelection {
             }
             Some(place) => {
                 table.schema.check_has_key()?;
-                let values = parse_place(&table.schema, &select.order, place)?;
+                let values = parse_place(place, select.order.len(), |number, json| {
+                    let column = select.order.get(number).map_or(usize::MAX, |step| step.column);
+                    parse_column(table.schema.column_at(column)?, json)
+                })?;
                 Ok(select.after_row(&values)?)
             }
         }
@@ -135,28 +135,6 @@ impl RowSelection {
         }
         query.offset(self.offset)
     }
-}
-
-/// The values of a row in the columns of an order, from a JSON array.
-///
-/// # Errors
-/// 400 for another text, for example of a list in another order.
-fn parse_place(
-    table: &TableSchema,
-    order: &[Order],
-    text: &str,
-) -> Result<Vec<Value<'static>>, Problem> {
-    let other = || Problem::bad_request("'after' is 'next' of the page before, in the same order");
-    let values: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| other())?;
-    if values.len() != order.len() {
-        return Err(other());
-    }
-    let value = |(step, json): (&Order, &RawValue)| {
-        let column = table.columns().get(step.column).ok_or_else(other)?;
-        let value = parse_cell(column, json.get()).map_err(|_| other())?.into_owned();
-        if value.is_null() { Ok(value) } else { column.accept(value).map_err(|_| other()) }
-    };
-    order.iter().zip(values).map(value).collect()
 }
 
 /// Takes `nearest`, the column of vectors, `to`, the vector, and `metric`.

@@ -9,6 +9,7 @@ use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::expansion::Expansion;
 use crate::request::key::encode_key;
+use crate::request::place::write_place;
 use crate::request::selection::RowSelection;
 use crate::resources::related_rows::{
     self, ExpandedWriter, LevelRows, RelatedLoader, RelatedRows, with_links,
@@ -224,13 +225,11 @@ impl<'a> PageWriter<'a> {
         if self.list.selection.is_by_key() {
             return encode_key_after(table, row, first);
         }
-        let mut place = String::from("[");
-        for (number, &column) in self.place.iter().enumerate() {
-            place.push_str(if number > 0 { "," } else { "" });
+        let value = |(number, &column): (usize, &usize)| {
             let ty = table.schema.columns().get(column).map_or(Type::Any, |column| column.ty);
-            write_cell(&mut place, ty, NumberFormat::Exact, row.get(first + number));
-        }
-        place.push(']');
+            (ty, row.get(first + number))
+        };
+        let place = write_place(self.place.iter().enumerate().map(value));
         Some(place).filter(|_| !self.place.is_empty())
     }
 
