@@ -6,12 +6,13 @@ use bobak_core::{BackupProgress, Engine, Result, SchemaLoss, TableSchema, Type};
 use bobak_operations::archive::Archive;
 use bobak_operations::backup::{self, BackupOptions, BackupReport};
 use bobak_operations::copy::{self, CopyOptions, CopyProgress, CopyReport};
-use bobak_operations::replication::Replica;
+use bobak_operations::replication::{Replica, WriteBehind};
 use bobak_operations::restore::{self, ReplayOptions, ReplayReport, RestoreOptions, RestoreReport};
 use bobak_operations::stored_types::{StoredTypes, stored_types};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Db {
     /// Backs the main engine up to a file, as of one moment, while others read and write.
@@ -230,6 +231,49 @@ impl Db {
     /// As [`Replica::new`].
     pub fn replicate_to(&self, target: &Self, tables: &[&str]) -> Result<Replica> {
         Replica::new(self.main_engine()?, target.main_engine()?, tables)
+    }
+
+    /// Writes the changes of this database's tables to another one in the background, `interval` after each other at the latest:
+    /// for tables that are changed more often than a disk or a server could write them. Tables that are empty here get the
+    /// rows of the target first. See [`WriteBehind::start`].
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use std::time::Duration;
+    ///
+    /// #[derive(Record)]
+    /// struct Visit { id: i64, page: String }
+    ///
+    /// let open = || {
+    ///     let db = Db::builder().record::<Visit>().open("memory:")?;
+    ///     db.create_missing_tables()?;
+    ///     Ok::<_, Error>(db)
+    /// };
+    /// let file = Db::open("sqlite::memory:")?;
+    ///
+    /// let fast = open()?;
+    /// let writer = fast.write_behind(&file, &["visit"], Duration::from_secs(1))?;
+    /// fast.table()?.insert(&Visit { id: 0, page: "/".into() })?; // at the speed of memory
+    /// writer.stop()?;
+    ///
+    /// // After a restart the rows are in memory again.
+    /// let fast = open()?;
+    /// let writer = fast.write_behind(&file, &["visit"], Duration::from_secs(1))?;
+    /// assert_eq!(fast.table::<Visit>()?.require(1)?.page, "/");
+    /// # writer.stop()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WriteBehind::start`].
+    pub fn write_behind(
+        &self,
+        target: &Self,
+        tables: &[&str],
+        interval: Duration,
+    ) -> Result<WriteBehind> {
+        let (source, target) = (self.main_engine()?, target.main_engine()?);
+        WriteBehind::start(source, target, tables, interval, |_| {})
     }
 
     /// The table, with the types of the values in columns that another program declared as DATETIME, BOOL, DECIMAL or

@@ -117,3 +117,5 @@ mod unknown_functions; // collations and functions that only other programs have
 mod unstorable_values; // values that no column takes, in queries and updates
 mod views; // read through records, by name and by clients
 mod windows; // functions of other rows of the result
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod write_behind; // tables in memory that another database gets a moment later

@@ -8,9 +8,11 @@ mod moves;
 mod pair;
 mod position;
 mod state;
+mod write_behind;
 
 pub use check::{CheckedTable, ReplicaCheck};
 pub use state::{ReplicaState, replica_state};
+pub use write_behind::{WriteBehind, WriteBehindStatus};
 
 use crate::copy::CopyProgress;
 pub(crate) use apply::{MAX_CHANGES, apply_changes, in_transaction};
@@ -121,6 +123,27 @@ impl Replica {
         self.to.flush()?;
         self.position = Some(at);
         Ok(at)
+    }
+
+    /// As [`begin`](Self::begin), for a source that has the same rows as the target, and is not written to meanwhile: copies nothing.
+    fn begin_equal(&mut self) -> Result<()> {
+        let before = position::read(&*self.to)?;
+        if before.as_ref().is_some_and(|before| !before.filled) {
+            let message = "the first copy into the target was interrupted: empty its tables, and drop its table bobak_follow";
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        if before.is_none() {
+            self.must_be_another()?;
+        }
+        self.pairs.iter_mut().try_for_each(|pair| pair.create_target(&*self.to))?;
+        let at = self.changes().last_id()?;
+        self.made = self.last_of_source(at)?;
+        position::put(&*self.to, at, Some(self.made), &self.tables())?;
+        self.names = self.tables().into_iter().map(str::to_owned).collect();
+        let moved = table_moves(&*self.from.session()?)?.last().map_or(0, |(id, _)| *id);
+        position::move_on(&*self.to.session()?, moved, &self.names)?;
+        self.position = Some(at);
+        Ok(())
     }
 
     /// Applies the next changes in one transaction, up to the end of the change log at the beginning of the step. If there

@@ -78,10 +78,15 @@ pub(super) fn move_on(session: &dyn Session, moved: u64, tables: &[String]) -> R
 
 /// Records that a copy is being made of the state after this change.
 pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
+    put(to, at, None, tables)
+}
+
+/// Records that the target is at this change, wherever it was.
+pub(super) fn put(to: &dyn Engine, at: u64, filled: CopyState, tables: &[&str]) -> Result<()> {
     let session = to.session()?;
     let names = tables.join("\n");
     let table = replica_schema();
-    let values = [Value::Int(1), number(at), Value::Int(0), Value::from(names)];
+    let values = [Value::Int(1), number(at), Value::Int(noted(filled)), Value::from(names)];
     let insert = || {
         let write =
             Write { table, verb: Verb::InsertOrReplace, fields: NO_FIELDS, values: &values };

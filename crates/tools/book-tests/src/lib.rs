@@ -60,6 +60,7 @@ pages! {
     docs_locations: "../../docs/locations.md",
     docs_migrations: "../../docs/migrations.md",
     docs_postgres: "../../docs/postgres.md",
+    docs_replication: "../../docs/replication.md",
     docs_questions: "../../docs/questions.md",
     docs_search: "../../docs/search.md",
     docs_vectors: "../../docs/vectors.md",
