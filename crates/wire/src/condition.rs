@@ -7,7 +7,7 @@ use crate::{Handles, Limits, OtherTables, value};
 use bobak_core::{Assign, Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema};
 use std::sync::Arc;
 
-const COMPARISONS: &[Comparison] = &[
+pub(crate) const COMPARISONS: &[Comparison] = &[
     Comparison::Equal,
     Comparison::NotEqual,
     Comparison::Less,
@@ -111,13 +111,17 @@ fn encode_query(
     others: OtherTables<'_>,
     depth: u32,
 ) -> Result<()> {
-    let handle = others.iter().find(|(table, _)| *table == query.table.id());
-    let (_, handle) = handle.ok_or_else(|| {
-        Error::new(ErrorKind::Misuse, "the table has no handle").in_table(query.table.name())
-    })?;
-    out.encode_u32(*handle);
+    out.encode_u32(handle_of(others, &query.table)?);
     out.encode_position(query.column)?;
     out.encode_option(query.condition.as_ref(), |out, part| encode_at(out, part, others, depth))
+}
+
+/// The handle of a table.
+pub(crate) fn handle_of(tables: OtherTables<'_>, table: &TableSchema) -> Result<u32> {
+    let found = tables.iter().find(|(id, _)| *id == table.id());
+    found.map(|(_, handle)| *handle).ok_or_else(|| {
+        Error::new(ErrorKind::Misuse, "the table has no handle").in_table(table.name())
+    })
 }
 
 pub(crate) fn read(
@@ -205,7 +209,7 @@ fn read_pattern(reader: &mut MessageReader<'_>) -> Result<String> {
     bobak_core::check_pattern(pattern).map(|()| pattern.to_owned())
 }
 
-fn read_escape(reader: &mut MessageReader<'_>) -> Result<char> {
+pub(crate) fn read_escape(reader: &mut MessageReader<'_>) -> Result<char> {
     let mut characters = reader.text()?.chars();
     match (characters.next(), characters.next()) {
         (Some(escape), None) if bobak_core::check_escape(escape).is_ok() => Ok(escape),

@@ -1,9 +1,9 @@
 //! Encodes requests, for clients. Each function appends one frame.
 
 use crate::writer::Encode;
-use crate::{FrameKind, ResultForm, condition, frame, schema, select, value};
+use crate::{FrameKind, OtherTables, ResultForm, condition, frame, join, schema, select, value};
 use bobak_core::{
-    BulkChange, FieldSet, OnError, Parameter, Result, SchemaChange, Select, TableSchema,
+    BulkChange, FieldSet, Join, OnError, Parameter, Result, SchemaChange, Select, TableSchema,
     TransactionControl, Value, ValueAddress, ValueRange, ValueRef, Verb, codec,
 };
 
@@ -33,16 +33,15 @@ pub(crate) const STATEMENT: u8 = 2;
 pub(crate) const LOCKING_SELECT: u8 = 3;
 pub(crate) const SEARCH: u8 = 4;
 pub(crate) const NEAREST: u8 = 5;
-
-/// The handles of the tables that conditions name besides the table of their request, by
-/// [`TableSchema::id`](bobak_core::TableSchema::id).
-pub type OtherTables<'a> = &'a [(u64, u32)];
+pub(crate) const JOIN: u8 = 6;
 
 /// A query or a statement, in the form in which requests name it.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestSource<'a> {
     /// A query over the table with this handle, whose condition may name other tables.
     Select(u32, &'a Select, OtherTables<'a>),
+    /// A query over several tables, with the handles of all: only for a server that [takes them](crate::Welcome::joins).
+    Join(&'a Join, OtherTables<'a>),
     /// SQL.
     Text(&'a str, &'a [Parameter<'a>]),
     /// The SQL text with this handle.
@@ -340,6 +339,10 @@ pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
 fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
     match source {
         RequestSource::Select(handle, query, others) => encode_select(out, handle, query, others),
+        RequestSource::Join(query, tables) => {
+            out.encode_u8(JOIN);
+            join::encode(out, query, tables)
+        }
         RequestSource::Text(text, parameters) => {
             out.encode_u8(TEXT);
             out.encode_text(text)?;

@@ -10,6 +10,11 @@ pub fn ok(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Ok, id, |_| ());
 }
 
+/// The server does not run this join.
+pub fn declined(out: &mut Vec<u8>, id: u32) {
+    frame::encode_small(out, FrameKind::Declined, id, |_| ());
+}
+
 /// The request failed.
 pub fn error(out: &mut Vec<u8>, id: u32, error: &Error) {
     // Long texts are truncated, so it fits.

@@ -113,6 +113,8 @@ kinds! {
     Schemas = 0x88,
     /// Rows, column by column.
     Block = 0x89,
+    /// The server does not run this join.
+    Declined = 0x8a,
 }
 
 impl FrameKind {

@@ -4,6 +4,10 @@ use crate::Limits;
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::sync::Arc;
 
+/// The handles of the tables that conditions name besides the table of their request, or of all tables of a join, by
+/// [`TableSchema::id`](bobak_core::TableSchema::id).
+pub type OtherTables<'a> = &'a [(u64, u32)];
+
 /// The tables and SQL texts to which a client has assigned handles.
 #[derive(Debug, Default)]
 pub struct Handles {

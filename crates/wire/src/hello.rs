@@ -40,6 +40,8 @@ const VALUE_PARTS: u32 = 8_388_608;
 const EXPLAIN: u32 = 16_777_216;
 /// The server sends rows as blocks to clients that request them.
 const COLUMN_BLOCKS: u32 = 33_554_432;
+/// The server takes queries over several tables.
+const JOINS: u32 = 67_108_864;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -95,6 +97,8 @@ pub struct Welcome {
     pub capabilities: Capabilities,
     /// Whether the server sends rows as [blocks](crate::ColumnBlock) to clients that request them.
     pub column_blocks: bool,
+    /// Whether the server takes queries over several tables. It may decline single ones.
+    pub joins: bool,
     /// The engine's name.
     pub engine: String,
     /// The server's name and version, for the client's log.
@@ -238,6 +242,7 @@ impl Welcome {
             (true, VALUE_PARTS),
             (explain, EXPLAIN),
             (self.column_blocks, COLUMN_BLOCKS),
+            (self.joins, JOINS),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -279,9 +284,10 @@ impl Welcome {
         capabilities.value_parts = bits & VALUE_PARTS != 0;
         capabilities.explain = bits & EXPLAIN != 0;
         let column_blocks = bits & COLUMN_BLOCKS != 0;
+        let joins = bits & JOINS != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());
-        Ok(Self { version, limits, capabilities, column_blocks, engine, server })
+        Ok(Self { version, limits, capabilities, column_blocks, joins, engine, server })
     }
 }

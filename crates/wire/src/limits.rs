@@ -24,6 +24,14 @@ impl Limits {
     pub const BEFORE_HELLO: u32 = 64 << 10;
     /// How deeply conditions can be nested.
     pub const DEPTH: u32 = bobak_core::Condition::MAX_DEPTH;
+    /// How deeply a query over several tables can be nested: each expression, condition and query inside is one level deeper.
+    pub const JOIN_DEPTH: u32 = 100;
+    /// How many expressions, conditions and queries a request about several tables can have.
+    pub const JOIN_PARTS: u32 = 50_000;
+    /// How many queries a request can have, with those inside of others.
+    pub const JOIN_QUERIES: u32 = 256;
+    /// How many tables a query can have, with those of the queries around it.
+    pub const JOIN_TABLES: usize = 64;
 }
 
 impl Default for Limits {

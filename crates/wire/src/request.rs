@@ -1,15 +1,18 @@
 //! Decodes requests, for servers.
 
 use crate::encode_request::{
-    COMMIT, CONTINUE, LOCKING_SELECT, NEAREST, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SEARCH,
-    SELECT, STATEMENT, TEXT, UPSERT_ON, VERBS,
+    COMMIT, CONTINUE, JOIN, LOCKING_SELECT, NEAREST, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT,
+    SEARCH, SELECT, STATEMENT, TEXT, UPSERT_ON, VERBS,
 };
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
-use crate::{FrameHeader, FrameKind, Handles, Hello, ResultForm, condition, schema, select, value};
+use crate::{
+    FrameHeader, FrameKind, Handles, Hello, ResultForm, condition, join, schema, select, value,
+};
 use bobak_core::codec::EncodedRow;
+use bobak_core::plan::ExplainedQuery;
 use bobak_core::{
-    Assign, Condition, Error, ErrorKind, FieldSet, OnError, Parameter, Result, SchemaChange,
+    Assign, Condition, Error, ErrorKind, FieldSet, Join, OnError, Parameter, Result, SchemaChange,
     Select, Source, Storage, TableSchema, TransactionControl, Type, Value, ValueRange, ValueRef,
     Verb, WriteBatch,
 };
@@ -137,6 +140,8 @@ pub enum Request<'a> {
 pub enum OwnedSource {
     /// A query over one table.
     Select(Select),
+    /// A query over several tables.
+    Join(Box<Join>),
     /// SQL.
     Sql {
         /// The text.
@@ -155,12 +160,15 @@ pub struct BatchPart<'a> {
 }
 
 impl OwnedSource {
-    /// The form that engines take.
+    /// The query, in the form in which a session explains it.
     #[must_use]
-    pub fn as_source(&self) -> Source<'_> {
+    pub fn as_query(&self) -> ExplainedQuery<'_> {
         match self {
-            Self::Select(select) => Source::Select(select),
-            Self::Sql { text, parameters } => Source::Sql { text, parameters },
+            Self::Select(select) => ExplainedQuery::Source(Source::Select(select)),
+            Self::Join(join) => ExplainedQuery::Join(join),
+            Self::Sql { text, parameters } => {
+                ExplainedQuery::Source(Source::Sql { text, parameters })
+            }
         }
     }
 }
@@ -238,7 +246,7 @@ impl<'a> Request<'a> {
                 Self::Change { table, condition, assign }
             }
             FrameKind::Execute => match source(reader, handles)? {
-                OwnedSource::Select(_) => {
+                OwnedSource::Select(_) | OwnedSource::Join(_) => {
                     return Err(corrupt("expected an SQL statement, found a query"));
                 }
                 sql => Self::Execute(sql),
@@ -324,6 +332,7 @@ fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>>
 
 fn source(reader: &mut MessageReader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
+        JOIN => return join::read(reader, handles).map(|join| OwnedSource::Join(Box::new(join))),
         kind @ (SELECT | LOCKING_SELECT | SEARCH | NEAREST) => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
             let mut query = select::read(reader, table, handles)?;

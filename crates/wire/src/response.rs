@@ -32,6 +32,8 @@ pub enum Response<'a> {
     Schemas(Vec<TableSchema>),
     /// Rows, column by column.
     Block(ColumnBlock<'a>),
+    /// The server does not run this join, and has done nothing: the client reads the tables, and joins the rows.
+    Declined,
 }
 
 /// Framed rows. The iterator checks each row.
@@ -97,6 +99,7 @@ impl<'a> Response<'a> {
                 Self::Schemas((0..count).map(read).collect::<Result<_>>()?)
             }
             FrameKind::Block => Self::Block(ColumnBlock::decode(reader.rest())?),
+            FrameKind::Declined => Self::Declined,
             other => return Err(corrupt(format!("{other:?} is not a response"))),
         };
         reader.finish()?;

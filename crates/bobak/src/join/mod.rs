@@ -81,10 +81,10 @@ pub(crate) fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) ->
 impl Db {
     /// The rows of a [join](JoinQuery), all at once.
     ///
-    /// SQLite, PostgreSQL and MariaDB run a join of their own tables as one statement. On other engines, over several
-    /// engines, and where an engine would calculate otherwise than Bobak, as with sums of floats, Bobak reads each table by
-    /// one query, of the rows that are linked to those read before, and joins them in memory. All queries see one state of
-    /// the main record's engine if it has read-only transactions, as SQLite has.
+    /// SQLite, PostgreSQL and MariaDB run a join of their own tables as one statement, also behind a Bobak server. On other
+    /// engines, over several engines, and where an engine would calculate otherwise than Bobak, as with sums of floats, Bobak
+    /// reads each table by one query, of the rows that are linked to those read before, and joins them in memory. All queries
+    /// see one state of the main record's engine if it has read-only transactions, as SQLite has.
     ///
     /// ```
     /// use bobak::prelude::*;

@@ -70,7 +70,7 @@ fn random_rows(paths: &Paths, random: &mut Random) {
     paths.compare(&days.union_all(other).select((nth::<0>().max(), nth::<0>().year().min())));
 }
 
-fn check(url: &str) {
+pub(crate) fn check(url: &str) {
     let paths = Paths::open(url);
     paths.joined();
     let mut random = Random(23);

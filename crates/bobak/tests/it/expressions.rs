@@ -206,7 +206,7 @@ fn limits(paths: &Paths) {
     paths.compare(&from::<Task>().group_by(Task::HOURS % 2).select(Task::HOURS));
 }
 
-fn check(url: &str) {
+pub(crate) fn check(url: &str) {
     let paths = Paths::open(url);
     limits(&paths);
     paths.joined();

@@ -91,6 +91,8 @@ impl SessionLayer for JoiningSession<'_> {
         join: &Join,
         row: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>,
     ) -> bobak::Result<bool> {
+        #[cfg(feature = "remote")]
+        crate::remote_joins::check_message(join);
         let ran = self.engine.runs && self.inner.join(join, row)?;
         self.engine.joins.fetch_add(ran.into(), Ordering::Relaxed);
         Ok(ran)
@@ -364,7 +366,7 @@ fn random_pages(paths: &Paths, random: &mut Random) {
     paths.check_pages(&query, random);
 }
 
-fn check(url: &str) {
+pub(crate) fn check(url: &str) {
     let paths = Paths::open(url);
     limits(&paths);
     paths.joined();

@@ -82,6 +82,8 @@ mod questions; // often asked, against SQL by hand
 mod recreated_tables; // tracked tables that SQL drops and creates again
 mod references; // deferred, and when the referenced value changes
 mod relations; // filters through them, and shapes
+#[cfg(feature = "remote")]
+mod remote_joins; // run by the server
 mod replaced_files;
 mod replay; // triggers, keys and end points
 mod replication;

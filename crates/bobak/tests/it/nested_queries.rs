@@ -101,7 +101,7 @@ fn random_groups(paths: &Paths, random: &mut Random) {
     }
 }
 
-fn check(url: &str) {
+pub(crate) fn check(url: &str) {
     let paths = Paths::open(url);
     paths.joined();
     let mut random = Random(3);

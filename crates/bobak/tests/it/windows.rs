@@ -91,7 +91,7 @@ fn random_pages(paths: &Paths, random: &mut Random) {
     paths.check_pages(&rows, random);
 }
 
-fn check(url: &str) {
+pub(crate) fn check(url: &str) {
     let paths = Paths::open(url);
     paths.joined();
     let mut random = Random(17);

@@ -76,7 +76,7 @@ pub trait Session: Send {
 
     /// Runs a join of the engine's own tables and passes its rows to `row` one by one, until `row` returns `false`.
     /// Returns `false`, before any I/O, if the engine does not run this join: the caller then reads the tables by
-    /// queries and joins the rows itself. Default: that.
+    /// queries and joins the rows itself. Default: that. A server may have to be asked first; no row is passed on then.
     ///
     /// The rows MUST be those that the caller would make, in the same order. An error of a calculation in a row that
     /// the filters, the offset or the limit leave out MAY be returned.

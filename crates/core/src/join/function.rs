@@ -11,7 +11,7 @@ use super::tables::Nullness;
 use super::text_test::TextTest;
 use super::tree::{JoinAggregate, JoinFunction};
 use super::{CaseOf, JoinExpr, JoinQuery, JsonPart, PartOfType, WindowFunction};
-use crate::{Column, Comparison, DatePart, DateUnit, Expression, Field};
+use crate::{Column, Comparison, DatePart, DateUnit, Error, ErrorKind, Expression, Field, Result};
 use std::marker::PhantomData;
 
 /// The most that positions and lengths of substrings can be: no text is longer.
@@ -424,6 +424,32 @@ pub trait ExpressionMethods: Sized {
     #[must_use]
     fn ends_with(self, suffix: impl Into<String>) -> TextCondition<Self> {
         test(self, TextTest::EndsWith(suffix.into()))
+    }
+}
+
+impl JoinFunction {
+    /// Checks its arguments as far as engines rely on them.
+    ///
+    /// # Errors
+    /// `OutOfRange` for a substring from position 0; `Misuse` for another number of arguments; `Syntax` for a JSON path that
+    /// is none; `Mismatch` for a text that is no JSON document.
+    pub fn check(self, arguments: &[JoinExpr]) -> Result<()> {
+        if matches!(self, Self::Substring(0, _)) {
+            let message = "a text has no position 0: its first character has the position 1";
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        }
+        let wanted = match self {
+            Self::Concat | Self::Coalesce => arguments.len().max(1),
+            Self::JsonHas | Self::JsonWith => 3,
+            Self::Distance => 4,
+            json if json.is_of_json() => 2,
+            _ => 1,
+        };
+        if arguments.len() != wanted {
+            let kind = ErrorKind::Misuse;
+            return Err(Error::wrong_number(kind, arguments.len(), wanted, "argument"));
+        }
+        self.check_json(arguments)
     }
 }
 

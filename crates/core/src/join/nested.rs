@@ -1,7 +1,7 @@
 //! Queries as they are built, before the tables of the queries around them are known; queries inside of others, and their rows
 //! as tables.
 
-use super::{Join, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinTable};
+use super::{Join, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinTable};
 use crate::{
     Collation, ColumnSchema, Condition, Error, ErrorKind, FieldSet, Result, Storage, TableSchema,
     Type, Value,
@@ -77,12 +77,7 @@ impl JoinParts {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let outer = around.len();
-        let mut tables = around.to_vec();
-        for table in &mut tables {
-            if let Some(link) = &mut table.link {
-                link.condition = None;
-            }
-        }
+        let mut tables = JoinTable::around(around);
         for mut table in std::mem::take(&mut join.tables) {
             if let Some(link) = &mut table.link {
                 link.from.table += outer;
@@ -209,6 +204,32 @@ pub enum SetOperator {
     Except,
 }
 
+impl JoinTable {
+    /// A table of the rows of resolved queries.
+    ///
+    /// # Errors
+    /// `Mismatch` if the queries select columns of other types, or kept in other forms.
+    pub fn of_queries(operator: SetOperator, queries: Vec<Join>) -> Result<Self> {
+        let queries = queries.into_iter().map(JoinSubquery::of_join).collect();
+        let (rows, table) = JoinRows { operator, queries }.resolve()?;
+        Ok(Self { table, link: None, rows: Some(Box::new(rows)) })
+    }
+
+    /// The tables of a query, as they are at the start of those of a query inside of it: it reads one row of each, whatever
+    /// rows they have.
+    #[must_use]
+    pub fn around(tables: &[Self]) -> Vec<Self> {
+        let table = |Self { table, link, rows }: &Self| {
+            let link = link.as_ref().map(|link| JoinLink { condition: None, ..*link });
+            let rows = rows
+                .as_ref()
+                .map(|rows| Box::new(JoinRows { operator: rows.operator, queries: Vec::new() }));
+            Self { table: Arc::clone(table), link, rows }
+        };
+        tables.iter().map(table).collect()
+    }
+}
+
 impl JoinRows {
     /// The rows of resolved queries, and the schema of their columns.
     ///
@@ -281,9 +302,7 @@ impl Join {
         for (number, step) in order.iter_mut().enumerate() {
             self.columns.push(std::mem::replace(&mut step.expr, column(selected + number)));
         }
-        let queries = vec![JoinSubquery::of_join(self)];
-        let (rows, table) = JoinRows { operator: SetOperator::UnionAll, queries }.resolve()?;
-        let tables = vec![JoinTable { table, link: None, rows: Some(Box::new(rows)) }];
+        let tables = vec![JoinTable::of_queries(SetOperator::UnionAll, vec![self])?];
         Ok(Self { tables, columns: (0..selected).map(column).collect(), order, ..Self::default() })
     }
 

@@ -32,7 +32,7 @@ impl TextTest {
     ///
     /// # Errors
     /// As [`check_pattern`](crate::check_pattern) and [`check_escape`](crate::check_escape).
-    pub(super) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let Self::Like(pattern, escape) = self else { return Ok(()) };
         escape.map_or(Ok(()), crate::check_escape)?;
         crate::check_pattern(pattern)

@@ -149,18 +149,6 @@ pub trait JoinRewriter {
     }
 }
 
-impl JoinFunction {
-    fn check(self) -> Result<()> {
-        match self {
-            Self::Substring(0, _) => {
-                let message = "a text has no position 0: its first character has the position 1";
-                Err(Error::new(ErrorKind::OutOfRange, message))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 impl JoinAggregate {
     /// The type of its values, by that of the argument.
     pub(super) fn ty(self, argument: Type) -> Type {
@@ -419,7 +407,7 @@ impl JoinExpr {
     /// The expression with parts replaced.
     ///
     /// # Errors
-    /// Those of the rewriter; `OutOfRange` for a substring from position 0, and for a value without a stored form.
+    /// Those of the rewriter; as [`JoinFunction::check`]; `OutOfRange` for a value without a stored form.
     pub fn rewrite(self, rewriter: &mut dyn JoinRewriter) -> Result<Self> {
         Ok(match self {
             Self::Column(column) => Self::Column(rewriter.column(column)),
@@ -440,8 +428,7 @@ impl JoinExpr {
                 Self::Aggregate(function, Box::new(expr.rewrite(rewriter)?))
             }
             Self::Function(function, arguments) => {
-                function.check()?;
-                function.check_json(&arguments)?;
+                function.check(&arguments)?;
                 let arguments = arguments.into_iter().map(|argument| argument.rewrite(rewriter));
                 Self::Function(function, arguments.collect::<Result<_>>()?)
             }

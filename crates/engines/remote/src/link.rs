@@ -3,7 +3,8 @@
 use crate::broken::{Broken, CallError};
 use crate::stream::{Second, Stream};
 use bobak_core::{
-    Condition, Error, ErrorKind, Interrupt, Interruptible, Parameter, Result, Source, TableSchema,
+    Condition, Error, ErrorKind, Interrupt, Interruptible, Join, Parameter, Result, Source,
+    TableSchema,
 };
 use bobak_wire::{
     AdaptiveSpin, ForeignProtocol, FrameHeader, FrameKind, HEADER_LENGTH, Hello, Inbox,
@@ -46,6 +47,7 @@ impl Link {
             limits: bobak_wire::Limits::default(),
             capabilities: bobak_core::Capabilities::NONE,
             column_blocks: false,
+            joins: false,
             engine: String::new(),
             server: String::new(),
         };
@@ -153,31 +155,42 @@ impl Link {
         Ok(handle)
     }
 
-    /// The numbers of the tables that a condition names besides the request's own, which is declared before them.
+    /// The numbers of the tables of a request that names others in a condition; none if it names its own only.
     pub fn other_tables(
         &mut self,
         table: &TableSchema,
         condition: Option<&Condition>,
     ) -> Result<Vec<(u64, u32)>> {
-        let mut others = Vec::new();
+        let mut tables = Vec::new();
         if let Some(condition) = condition.filter(|condition| condition.has_subquery()) {
-            condition.collect_other_tables(&mut others);
+            condition.collect_other_tables(&mut tables);
+            tables.push(table);
         }
-        if others.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (count, limit) = (others.len() + 1, self.welcome.limits.handles as usize);
+        self.numbers_of(tables)
+    }
+
+    /// The numbers of all tables of a join.
+    pub fn joined_tables(&mut self, join: &Join) -> Result<Vec<(u64, u32)>> {
+        let mut tables: Vec<&TableSchema> = Vec::new();
+        join.for_each_table(&mut |table| tables.push(table));
+        join.for_each_subquery(&mut |query| tables.push(&query.table));
+        self.numbers_of(tables)
+    }
+
+    /// The numbers of the tables of one request, which are declared before it.
+    fn numbers_of(&mut self, mut tables: Vec<&TableSchema>) -> Result<Vec<(u64, u32)>> {
+        tables.sort_by_key(|table| table.id());
+        tables.dedup_by_key(|table| table.id());
+        let (count, limit) = (tables.len(), self.welcome.limits.handles as usize);
         if count > limit {
-            let message =
-                format!("the condition names {count} tables, and the server accepts {limit}");
+            let message = format!("the query names {count} tables, and the server accepts {limit}");
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
         if self.tables.len() + count > limit {
             // The numbers do not start again in the middle of a request.
             self.forget_tables();
         }
-        self.table(table)?;
-        others.into_iter().map(|other| Ok((other.id(), self.table(other)?))).collect()
+        tables.into_iter().map(|table| Ok((table.id(), self.table(table)?))).collect()
     }
 
     /// The numbers of the tables that a source names besides its own.
@@ -362,6 +375,7 @@ pub(crate) fn unexpected(response: &Response<'_>) -> CallError {
         Response::Columns { .. } => FrameKind::Columns,
         Response::Schemas(_) => FrameKind::Schemas,
         Response::Block(_) => FrameKind::Block,
+        Response::Declined => FrameKind::Declined,
         _ => FrameKind::Error,
     };
     let message = format!("a response of the unexpected kind {kind:?}");

@@ -135,6 +135,7 @@ fn welcome(
         limits: shared.settings.limits(),
         capabilities,
         column_blocks: true,
+        joins: database.protected.engine().capabilities().subqueries,
         engine: engine.name().to_owned(),
         server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
     };

@@ -10,10 +10,10 @@ use bobak_core::change_log::Trigger;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
-    RowBuffer, SchemaChange, SchemaDetails, Select, Session, SideEffects, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
-    WriteBatch, atomically,
+    BulkChange, Condition, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result,
+    Row, RowBuffer, SchemaChange, SchemaDetails, Select, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState,
+    Write, WriteBatch, atomically,
 };
 use std::cell::RefCell;
 use std::io::Read;
@@ -70,6 +70,22 @@ impl<'e> PermissionSession<'e> {
             condition = Some(and(condition, rule));
         }
         run(&Source::Select(&Select { condition, ..select.clone() }))
+    }
+
+    /// Whether the caller may read all rows of all tables of a join.
+    ///
+    /// # Errors
+    /// `Schema` and `Denied` for a table that it may not read at all.
+    fn reads_all_of(&self, join: &Join) -> Result<bool> {
+        let mut tables = Vec::new();
+        join.for_each_table(&mut |table| tables.push(table));
+        join.for_each_subquery(&mut |query| tables.push(&query.table));
+        let mut reads_all = true;
+        for table in tables {
+            let permissions = self.permissions_on(table)?;
+            reads_all &= permissions.check(Permission::Read, table)?.is_none();
+        }
+        Ok(reads_all)
     }
 
     /// The plan of a query of one table, of which the caller may read all rows. Other plans show row rules, estimates of rows
@@ -218,6 +234,12 @@ impl Session for PermissionSession<'_> {
         }
     }
 
+    /// The database runs joins of tables of which the caller may read all rows: an error of a calculation could reveal what
+    /// is in others. Callers join the rows of other tables themselves.
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        if self.reads_all_of(join)? { self.inner.join(join, row) } else { Ok(false) }
+    }
+
     fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
         if let ExplainedQuery::Source(Source::Sql { text, .. }) = query {
             return self.run_sql(text, || self.inner.explain(query));
@@ -225,7 +247,11 @@ impl Session for PermissionSession<'_> {
         if self.engine.view()?.is_unrestricted() {
             return self.inner.explain(query);
         }
-        self.explain_readable(query)
+        match query {
+            // The queries that a caller joins itself have plans of their own.
+            ExplainedQuery::Join(_) => Ok(None),
+            ExplainedQuery::Source(_) => self.explain_readable(query),
+        }
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -1,10 +1,10 @@
 //! Row rules, for every kind of call.
 
 use crate::shop::{As, assert_fails, on_each, order, text};
-use bobak_core::join::{JoinColumn, JoinExpr, JoinTable};
+use bobak_core::join::{JoinColumn, JoinCondition, JoinExpr, JoinSubquery, JoinTable};
 use bobak_core::{
     Assign, Collation, ColumnSchema, Condition, ErrorKind, Join, OnError, Outcome, Result, RowLock,
-    Select, Source, TableSchema, TransactionControl, Value, Verb,
+    Select, Source, SubQuery, TableSchema, TransactionControl, Value, Verb,
 };
 use bobak_permissions::Caller;
 use std::sync::Arc;
@@ -35,23 +35,40 @@ fn reads_skip_hidden_rows() {
     });
 }
 
-/// The database would join all rows. The facade reads those that the caller may see, and joins them.
+/// The database runs joins of tables that the caller may read completely. Of others it would join all rows: the facade reads
+/// those that the caller may see, and joins them.
 #[test]
-fn the_database_runs_no_joins_of_callers() {
+fn the_database_joins_rows_that_callers_may_read() {
     on_each(|shop| {
-        let caller = shop.with(OWN);
-        let id = JoinExpr::Column(JoinColumn { table: 0, column: 0 });
-        let join = Join {
-            tables: vec![JoinTable { table: Arc::clone(&shop.orders), link: None, rows: None }],
-            columns: vec![id],
-            ..Join::default()
+        let table = |table: &Arc<TableSchema>| {
+            let table = JoinTable { table: Arc::clone(table), link: None, rows: None };
+            let id = JoinExpr::Column(JoinColumn { table: 0, column: 0 });
+            Join { tables: vec![table], columns: vec![id], ..Join::default() }
         };
-        let mut rows = 0;
-        let ran = caller.engine.session().unwrap().join(&join, &mut |_| {
-            rows += 1;
-            Ok(true)
-        });
-        assert_eq!((ran.unwrap(), rows), (false, 0));
+        let run = |grants: &str, join: &Join| {
+            let (caller, mut rows) = (shop.with(grants), 0);
+            let ran = caller.engine.session().unwrap().join(join, &mut |_| {
+                rows += 1;
+                Ok(true)
+            });
+            ran.map(|ran| ran.then_some(rows)).map_err(|error| error.kind())
+        };
+        let (orders, secret) = (table(&shop.orders), table(&shop.secret));
+        let runs_joins = shop.database.engine().capabilities().subqueries;
+        assert_eq!(run(OWN, &orders), Ok(None));
+        assert_eq!(run("read on orders", &orders), Ok(runs_joins.then_some(3)));
+        assert_eq!(run("insert on orders", &orders), Err(ErrorKind::Denied));
+        assert_eq!(run("read on orders", &secret), Err(ErrorKind::Schema));
+        // Also of queries inside of it, and of conditions.
+        let mut nested = orders.clone();
+        let query = Box::new(JoinSubquery::of_join(secret));
+        nested.filters.push(JoinCondition::Exists(query));
+        assert_eq!(run("read on orders", &nested), Err(ErrorKind::Schema));
+        let query = SubQuery { table: Arc::clone(&shop.secret), column: 0, condition: None };
+        let among = Condition::InQuery { column: 0, query: Box::new(query) };
+        let filtered = Join { filters: vec![JoinCondition::Row(0, among)], ..orders };
+        assert_eq!(run("read on orders", &filtered), Err(ErrorKind::Schema));
+        assert_eq!(run(&format!("{OWN}\nread on secret"), &filtered), Ok(None));
     });
 }
 

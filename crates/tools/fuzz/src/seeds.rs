@@ -3,12 +3,13 @@
 use serde_json::Value as Json;
 
 const FRAMES: &str = include_str!("../../../../vectors/wire.json");
+const JOINS: &str = include_str!("../../../../vectors/joins.json");
 const ROWS: &str = include_str!("../../../../vectors/rows.json");
 const TYPES: &str = include_str!("../../../../vectors/types.json");
 
 /// The frames that one end sends.
 pub(crate) fn frames(from: &str) -> Vec<Vec<u8>> {
-    let vectors = list(FRAMES);
+    let vectors = [list(FRAMES), list(JOINS)].concat();
     let theirs = vectors.iter().filter(|vector| text(vector, "from") == from);
     theirs.map(|vector| bytes(&text(vector, "hex"))).collect()
 }

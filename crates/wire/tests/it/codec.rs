@@ -5,7 +5,7 @@ use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{ColumnSchema, Currency, ErrorKind, Row, Type, Value, ValueRef};
 use serde_json::{Value as Json, json};
 
-fn value_json(value: ValueRef<'_>) -> Json {
+pub fn value_json(value: ValueRef<'_>) -> Json {
     match value {
         ValueRef::Null => Json::Null,
         ValueRef::Int(i) if i.unsigned_abs() <= 1 << 53 => json!(i),

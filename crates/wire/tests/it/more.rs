@@ -365,7 +365,8 @@ pub fn locks() -> Vec<Sample> {
 
 pub fn welcome(limits: Limits, capabilities: Capabilities, engine: &str, server: &str) -> Welcome {
     let (engine, server) = (engine.to_owned(), server.to_owned());
-    Welcome { version: 1, limits, capabilities, column_blocks: false, engine, server }
+    let (column_blocks, joins) = (false, false);
+    Welcome { version: 1, limits, capabilities, column_blocks, joins, engine, server }
 }
 
 pub fn responses() -> Vec<Sample> {

@@ -12,7 +12,7 @@ fn head_of(bytes: &[u8]) -> FrameHeader {
     FrameHeader::decode(*bytes.first_chunk::<HEADER_LENGTH>().unwrap()).unwrap()
 }
 
-fn vector(from: &str, sample: &Sample) -> Json {
+pub fn vector(from: &str, sample: &Sample) -> Json {
     let head = head_of(&sample.bytes);
     json!({
         "name": sample.name, "from": from, "hex": hex(&sample.bytes),

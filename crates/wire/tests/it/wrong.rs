@@ -7,17 +7,17 @@ use bobak_wire::{
 };
 
 /// A small generator: the same bytes each time.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 }
@@ -57,26 +57,31 @@ fn damaged_frames_do_no_harm() {
         }
         for _ in 0..400 {
             let mut body = body.to_vec();
-            for _ in 0..=random.below(4) {
-                match random.below(5) {
-                    0 if !body.is_empty() => {
-                        let at = random.below(body.len());
-                        body[at] = random.next() as u8;
-                    }
-                    1 if !body.is_empty() => {
-                        let at = random.below(body.len());
-                        body[at] ^= 1 << random.below(8);
-                    }
-                    2 => body.insert(random.below(body.len() + 1), random.next() as u8),
-                    3 if !body.is_empty() => drop(body.remove(random.below(body.len()))),
-                    _ => {
-                        let at = random.below(body.len().saturating_sub(4));
-                        let large = [0xff, 0xff, 0xff, 0x7f];
-                        body.iter_mut().skip(at).zip(large).for_each(|(to, from)| *to = from);
-                    }
-                }
-            }
+            damage(&mut body, &mut random);
             read(head, &body, &handles);
+        }
+    }
+}
+
+/// Changes, adds or removes up to four bytes.
+pub fn damage(body: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(4) {
+        match random.below(5) {
+            0 if !body.is_empty() => {
+                let at = random.below(body.len());
+                body[at] = random.next() as u8;
+            }
+            1 if !body.is_empty() => {
+                let at = random.below(body.len());
+                body[at] ^= 1 << random.below(8);
+            }
+            2 => body.insert(random.below(body.len() + 1), random.next() as u8),
+            3 if !body.is_empty() => drop(body.remove(random.below(body.len()))),
+            _ => {
+                let at = random.below(body.len().saturating_sub(4));
+                let large = [0xff, 0xff, 0xff, 0x7f];
+                body.iter_mut().skip(at).zip(large).for_each(|(to, from)| *to = from);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions: which connection runs an operation, and what happens if it breaks.
 
 mod errors;
+mod joins;
 mod response;
 mod search;
 mod state;
@@ -14,9 +15,10 @@ use crate::link::{Link, unexpected};
 use crate::pool::{PooledLink, Purpose};
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
-    ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source, TableSchema,
-    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
+    Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source,
+    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
+    WriteBatch,
 };
 use bobak_wire::{FrameHeader, Response, ResultForm, encode_request};
 use errors::{lost, misuse};
@@ -283,6 +285,10 @@ impl Session for RemoteSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.run_query(source, row)
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        self.run_join(join, row)
     }
 
     fn result_columns(&self, _: &str, _: &[Parameter<'_>]) -> Result<Option<Vec<ResultColumn>>> {

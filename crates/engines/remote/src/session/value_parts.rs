@@ -61,22 +61,26 @@ impl RemoteSession<'_> {
         &self,
         query: &ExplainedQuery<'_>,
     ) -> Result<Option<Vec<PlanStep>>> {
-        // Joins run by a query for each table.
-        let ExplainedQuery::Source(source) = query else { return Ok(None) };
         if !self.engine.capabilities.explain {
             let message =
                 format!("the {} engine does not show how it runs queries", self.engine.engine);
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
+        let read = |link: &mut Link, _, head| match link.response(head)? {
+            Response::Rows(rows) => plan_steps(rows).map_err(|error| Broken::Garbled(error).into()),
+            other => Err(unexpected(&other)),
+        };
+        let source = match query {
+            ExplainedQuery::Source(source) => source,
+            ExplainedQuery::Join(join) => {
+                return self.call_joined(join, &encode_request::explain, read);
+            }
+        };
         search::check(&self.engine.engine, &self.engine.capabilities, source)?;
         let put = |link: &mut Link| {
             let others = link.others_of(source)?;
             let source = link.source(source, &others)?;
             link.put(|out, id| encode_request::explain(out, id, source))
-        };
-        let read = |link: &mut Link, _, head| match link.response(head)? {
-            Response::Rows(rows) => plan_steps(rows).map_err(|error| Broken::Garbled(error).into()),
-            other => Err(unexpected(&other)),
         };
         self.call(self.effect_of_read(), &put, read).map(Some)
     }

@@ -193,10 +193,10 @@ impl ClientSession<'_> {
                     bytes,
                 )));
             }
-            Request::Explain(source) => {
-                let rows = self.explain(source)?;
-                encode_response::rows(output, id, false, rows.as_bytes())?;
-            }
+            Request::Explain(source) => match self.explain(source)? {
+                Some(rows) => encode_response::rows(output, id, false, rows.as_bytes())?,
+                None => encode_response::declined(output, id),
+            },
             Request::Define { handle, schema } => {
                 handles.define(handle, self.client.database.table(schema));
             }
@@ -240,7 +240,10 @@ impl ClientSession<'_> {
             let message = format!("too many open queries ({}): close some", self.cursors.len());
             return Err(Error::new(ErrorKind::Misuse, message));
         }
-        let cursor = self.open_query(source)?;
+        let Some(cursor) = self.open_query(source)? else {
+            encode_response::declined(output, id);
+            return Ok(());
+        };
         let (number, columns) = (self.next_cursor, Arc::clone(&cursor.columns));
         self.next_cursor += 1;
         self.cursors.push((number, cursor));

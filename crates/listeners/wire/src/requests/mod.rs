@@ -2,6 +2,7 @@
 
 mod batch;
 mod client_session;
+mod queries;
 mod serve;
 mod stream;
 mod subqueries;

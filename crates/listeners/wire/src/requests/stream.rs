@@ -41,7 +41,11 @@ impl ClientSession<'_> {
     ) -> Result<(), Disconnect> {
         let types = types_of(&source);
         let mut cursor = match self.monitored(connection, id, || self.open_query(source)) {
-            Ok(cursor) => cursor,
+            Ok(Some(cursor)) => cursor,
+            Ok(None) => {
+                encode_response::declined(&mut connection.output, id);
+                return Ok(());
+            }
             Err(error) => {
                 self.send_error(connection, id, &error);
                 return Ok(());
@@ -203,12 +207,12 @@ impl ClientSession<'_> {
     }
 }
 
-/// The types of a query's columns, which its cursor need not know; `None` for SQL, whose cursor does.
+/// The types of a query's columns, which its cursor need not know; `None` for SQL and joins, whose cursors do.
 fn types_of(source: &OwnedSource) -> Option<Vec<Type>> {
     match source {
         OwnedSource::Select(select) => {
             Some(select.columns.iter().map(|expr| expr.ty(&select.table)).collect())
         }
-        OwnedSource::Sql { .. } => None,
+        OwnedSource::Join(_) | OwnedSource::Sql { .. } => None,
     }
 }

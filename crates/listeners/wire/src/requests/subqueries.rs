@@ -2,18 +2,9 @@
 //! permissions no engine does: then each table's grants and row rules apply to its rows.
 
 use super::client_session::ClientSession;
-use bobak_core::{Condition, Cursor, Error, ErrorKind, Result, Source, SubQuery, ValueRef};
-use bobak_wire::OwnedSource;
+use bobak_core::{Condition, Error, ErrorKind, Result, Source, SubQuery, ValueRef};
 
 impl ClientSession<'_> {
-    /// Opens a query.
-    pub fn open_query(&self, mut source: OwnedSource) -> Result<Cursor> {
-        if let OwnedSource::Select(select) = &mut source {
-            select.condition = self.with_values(select.condition.take())?;
-        }
-        self.session.open(&source.as_source())
-    }
-
     /// The condition as the engine takes it.
     pub fn with_values(&self, condition: Option<Condition>) -> Result<Option<Condition>> {
         match condition {

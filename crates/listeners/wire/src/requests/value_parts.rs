@@ -3,7 +3,7 @@
 use super::client_session::ClientSession;
 use crate::connection::{Connection, Disconnect};
 use crate::request_monitor::cancelled;
-use bobak_core::plan::{ExplainedQuery, QueryPlan};
+use bobak_core::plan::QueryPlan;
 use bobak_core::{
     Error, ErrorKind, Result, RowBuffer, TableSchema, Value, ValueAddress, ValueRange,
 };
@@ -63,15 +63,15 @@ impl ClientSession<'_> {
         Ok(rows)
     }
 
-    /// The plan of a query, as rows.
-    pub fn explain(&self, mut source: OwnedSource) -> Result<RowBuffer> {
+    /// The plan of a query, as rows; `None` for a join that the engine does not run.
+    pub fn explain(&self, mut source: OwnedSource) -> Result<Option<RowBuffer>> {
         if let OwnedSource::Select(select) = &mut source {
             select.condition = self.with_values(select.condition.take())?;
         }
-        let query = ExplainedQuery::Source(source.as_source());
-        let steps = QueryPlan::ask_steps(self.session, &query)?.unwrap_or_default();
+        let query = source.as_query();
+        let Some(steps) = QueryPlan::ask_steps(self.session, &query)? else { return Ok(None) };
         let plan = QueryPlan::new(steps.clone(), &query, &self.session.tables()?);
-        plan_rows(&steps, &plan)
+        plan_rows(&steps, &plan).map(Some)
     }
 
     /// Writes a value while its parts arrive.

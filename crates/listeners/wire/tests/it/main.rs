@@ -7,6 +7,7 @@ mod conformance; // the suite over each transport, on the memory engine and on S
 mod hidden_data; // random requests to two databases that differ in what is hidden
 mod idle; // ten thousand idle clients
 mod interrupts; // endless requests: cancelled, timed out, of disconnected clients
+mod joins; // queries over several tables: streamed, interrupted, under permissions
 mod log; // the audit log
 mod model; // random operations over each transport, compared with the engine itself
 mod permissions; // users and tokens with roles, over real sockets

@@ -183,13 +183,21 @@ fn comes_back(head: FrameHeader, request: &Request<'_>) {
     assert_eq!(shown(&again), shown(request), "another request came back");
 }
 
-/// The tables that the condition of a request names besides its own.
+/// The tables that the condition of a request names besides its own, or all of a join.
 fn other_tables(request: &Request<'_>) -> Vec<Arc<TableSchema>> {
     let mut found = Vec::new();
+    if let Request::Query { source: OwnedSource::Join(join), .. }
+    | Request::Open(OwnedSource::Join(join))
+    | Request::Explain(OwnedSource::Join(join)) = request
+    {
+        join.for_each_table(&mut |table| found.push(Arc::clone(table)));
+        join.for_each_subquery(&mut |query| found.push(Arc::clone(&query.table)));
+    }
     let condition = match request {
         Request::Change { condition, .. } => condition.as_ref(),
         Request::Query { source: OwnedSource::Select(select), .. }
-        | Request::Open(OwnedSource::Select(select)) => select.condition.as_ref(),
+        | Request::Open(OwnedSource::Select(select))
+        | Request::Explain(OwnedSource::Select(select)) => select.condition.as_ref(),
         _ => None,
     };
     let mut parts: Vec<_> = condition.into_iter().collect();
@@ -244,6 +252,12 @@ fn write(
                 Some(encode_request::open(out, 0, source(request, others))),
             );
         }
+        Request::Explain(request) => {
+            return (
+                table_of(request),
+                Some(encode_request::explain(out, 0, source(request, others))),
+            );
+        }
         Request::Execute(request) => encode_request::execute(out, 0, source(request, others)),
         Request::Hello(hello) if hello.version().is_ok() => hello.encode(out, 0),
         _ => return (None, None),
@@ -254,6 +268,7 @@ fn write(
 fn source<'r>(request: &'r OwnedSource, others: OtherTables<'r>) -> RequestSource<'r> {
     match request {
         OwnedSource::Select(select) => RequestSource::Select(0, select, others),
+        OwnedSource::Join(join) => RequestSource::Join(join, others),
         OwnedSource::Sql { text, parameters } => RequestSource::Text(text, parameters),
     }
 }
@@ -261,7 +276,7 @@ fn source<'r>(request: &'r OwnedSource, others: OtherTables<'r>) -> RequestSourc
 fn table_of(request: &OwnedSource) -> Option<Arc<TableSchema>> {
     match request {
         OwnedSource::Select(Select { table, .. }) => Some(Arc::clone(table)),
-        OwnedSource::Sql { .. } => None,
+        OwnedSource::Join(_) | OwnedSource::Sql { .. } => None,
     }
 }
 

@@ -7,6 +7,7 @@
 //! What cannot be hidden is the same in both: the keys and unique values that the client may collide with, which rows are
 //! referenced, and the largest key of a table with generated keys.
 
+mod joins;
 mod model;
 mod requests;
 mod statements;

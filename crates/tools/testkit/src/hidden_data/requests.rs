@@ -1,5 +1,6 @@
 //! Random requests, and their responses as text.
 
+use super::joins;
 use super::model::tables;
 use super::statements::statement;
 use super::values::{self, condition};
@@ -79,7 +80,7 @@ impl<'e> Client<'e> {
         let Some(session) = self.session.take() else { return Default::default() };
         let mut request = String::new();
         let out = &mut request;
-        let response = match self.random.weighted(&[12, 22, 30, 12, 14, 20, 8, 10, 4]) {
+        let response = match self.random.weighted(&[12, 22, 30, 12, 14, 20, 8, 10, 4, 14]) {
             0 => self.get(&*session, out),
             1 => self.select(&*session, out),
             2 => self.write(&*session, out),
@@ -88,7 +89,8 @@ impl<'e> Client<'e> {
             5 => self.sql(&*session, out),
             6 => self.alter(&*session, out),
             7 => self.control(&*session, out),
-            _ => self.list(&*session, out),
+            8 => self.list(&*session, out),
+            _ => self.join(&*session, out),
         };
         // A new session now and then, which ends an open transaction.
         if !self.random.percent(3) {
@@ -156,6 +158,17 @@ impl<'e> Client<'e> {
             table.name()
         );
         read(session, &Source::Select(&select), self.random.percent(50))
+    }
+
+    fn join(&mut self, session: &dyn Session, out: &mut String) -> Result<String> {
+        let join = joins::join(&mut self.random, &self.tables);
+        let _ = write!(out, "{join:?}");
+        let mut rows = String::new();
+        let ran = session.join(&join, &mut |row| {
+            note(&mut rows, row);
+            Ok(true)
+        })?;
+        Ok(format!("{ran} {rows}"))
     }
 
     fn owned_write(&mut self) -> (Table, Verb, FieldSet, Values) {
