@@ -1,12 +1,14 @@
 //! An engine with caches in front of it.
 
+use super::CacheOptions;
 use super::cached_session::CachedSession;
-use super::record_cache::CacheKey;
+use super::record_cache::{CacheKey, RecordCache};
 use super::staleness::EngineCaches;
 use super::watcher::UncachedSource;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
-    Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+    Engine, EngineLayer, Error, ErrorKind, Outcome, Result, Row, SchemaChange, Session,
+    TableSchema, Value, Write,
 };
 use std::sync::Arc;
 
@@ -64,6 +66,51 @@ impl EngineLayer for CachedEngine {
     }
 }
 
+/// The engine with a cache in front of each of these tables, for a server: lookups by key, by any client and with any schema of the
+/// table, are answered from memory. A layer that checks permissions belongs in front of it.
+///
+/// A cache is one as for a record type (see [`DbBuilder::cache`](crate::DbBuilder::cache)): writes through the engine that is
+/// returned are visible at once, those of others as [`CacheOptions`] says.
+///
+/// ```
+/// use bobak::cache::{CacheOptions, cache_tables};
+/// use std::{sync::Arc, time::Duration};
+/// # use bobak::engine::SchemaChange;
+/// # use bobak::{Record, prelude::*};
+/// # #[derive(Record)] struct City { id: i64, name: String }
+/// # let engine = bobak::engine::open("sqlite::memory:")?;
+/// # engine.alter(&[SchemaChange::CreateTable(Arc::clone(City::schema()))])?;
+/// let mut cached = Vec::new();
+/// for table in engine.tables()? {
+///     cached.push((Arc::new(table), CacheOptions::new().time_to_live(Duration::from_secs(10))));
+/// }
+/// let engine = cache_tables(engine, cached)?;
+/// # let _ = engine;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// `Unsupported` for a view, whose rows change with those of other tables.
+pub fn cache_tables(
+    engine: Arc<dyn Engine>,
+    tables: impl IntoIterator<Item = (Arc<TableSchema>, CacheOptions)>,
+) -> Result<Arc<dyn Engine>> {
+    let cache = |(table, options): (Arc<TableSchema>, CacheOptions)| {
+        if table.is_view() {
+            let message = "a view is not cached: its rows change with those of other tables";
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned())
+            );
+        }
+        Ok(Arc::new(RecordCache::new(&table, &options)))
+    };
+    let caches = tables.into_iter().map(cache).collect::<Result<Vec<_>>>()?;
+    if caches.is_empty() {
+        return Ok(engine);
+    }
+    Ok(Arc::new(CachedEngine::new(engine, EngineCaches::new(caches))))
+}
+
 /// Looks a row up in the cache, or else in `source`, whose row is then cached.
 pub(super) fn get(
     caches: &EngineCaches,
@@ -72,13 +119,13 @@ pub(super) fn get(
     key: &[Value<'_>],
     row: &mut dyn FnMut(&dyn Row) -> Result<()>,
 ) -> Result<bool> {
-    let (Some(store), Some(own)) = (caches.of(table), CacheKey::of(key)) else {
+    let (Some((store, layout)), Some(own)) = (caches.of(table), CacheKey::of(key)) else {
         return source.get(table, key, row);
     };
     if !caches.watch().is_fresh(source) {
         return source.get(table, key, row);
     }
-    if let Some(kept) = store.get(&own) {
+    if let Some(kept) = store.get(&own, layout) {
         return row(&EncodedRow::new(&kept)).map(|()| true);
     }
     let Some(version) = store.version(&own) else {
@@ -90,7 +137,7 @@ pub(super) fn get(
         row(found)
     })?;
     if let Some(bytes) = bytes.get(FRAME..).filter(|_| found) {
-        store.keep(own, bytes, version);
+        store.keep(own, bytes, layout, version);
     }
     Ok(found)
 }
@@ -98,9 +145,7 @@ pub(super) fn get(
 #[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use super::*;
-    use crate::cache::CacheOptions;
-    use crate::cache::RecordCache;
-    use bobak_core::{ColumnSchema, ErrorKind, FieldSet, Source, Verb};
+    use bobak_core::{ColumnSchema, FieldSet, Source, Verb};
     use bobak_permissions::{Access, Caller, ProtectedDatabase, new_token};
     use bobak_sqlite::Sqlite;
     use bobak_wire::Credentials;

@@ -2,6 +2,7 @@
 
 use super::cached_engine::get;
 use super::fill;
+use super::record_cache::CacheKey;
 use super::staleness::{EngineCaches, PendingWrite, Staleness};
 use super::watcher::UncachedSource;
 use bobak_core::{
@@ -106,9 +107,10 @@ impl SessionLayer for CachedSession<'_> {
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
-        let deletes = change.assign.is_none();
+        let (table, deletes) = (change.table, change.assign.is_none());
+        let key = change.condition.and_then(|condition| CacheKey::in_condition(table, condition));
         self.writing(
-            |stale, pending| stale.by_change(change.table, deletes, pending),
+            |stale, pending| stale.by_change(table, deletes, key.as_ref(), pending),
             || self.inner.change(change),
         )
     }
@@ -180,8 +182,9 @@ impl SessionLayer for CachedSession<'_> {
         length: u64,
         source: &mut dyn Read,
     ) -> Result<bool> {
+        let key = CacheKey::of(value.key);
         self.writing(
-            |stale, pending| stale.by_change(value.table, false, pending),
+            |stale, pending| stale.by_change(value.table, false, key.as_ref(), pending),
             || self.inner.write_value(value, length, source),
         )
     }

@@ -18,7 +18,8 @@ pub(super) fn query(
 ) -> Result<()> {
     let source = Source::Select(select);
     let store = if gives_records(select) { caches.of(&select.table) } else { None };
-    let Some(store) = store.filter(|_| caches.watch().is_fresh(UncachedSource::Session(session)))
+    let Some((store, layout)) =
+        store.filter(|_| caches.watch().is_fresh(UncachedSource::Session(session)))
     else {
         return session.query(&source, row);
     };
@@ -27,13 +28,13 @@ pub(super) fn query(
     let (mut kept, mut bytes) = (0, Vec::new());
     session.query(&source, &mut |found| {
         if kept < MAX_CACHED_ROWS
-            && let Some(key) = CacheKey::in_row(&store.table, found)
+            && let Some(key) = CacheKey::in_row(&select.table, found)
             && let Some(version) = versions.of(store.stripe(&key))
         {
             kept += 1;
             bytes.clear();
             encode(&mut bytes, found)?;
-            store.keep(key, bytes.get(FRAME..).unwrap_or_default(), version);
+            store.keep(key, bytes.get(FRAME..).unwrap_or_default(), layout, version);
         }
         row(found)
     })

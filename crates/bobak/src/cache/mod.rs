@@ -14,6 +14,7 @@ mod staleness;
 mod tests;
 mod watcher;
 
+pub use cached_engine::cache_tables;
 pub use options::{CacheOptions, CacheStats};
 
 pub(crate) use cached_engine::CachedEngine;

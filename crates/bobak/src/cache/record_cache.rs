@@ -3,9 +3,11 @@
 use super::counters::HitCounters;
 use super::{CacheOptions, CacheStats};
 use bobak_core::codec::{self, EncodedRow};
-use bobak_core::{Collation, ColumnSchema, Row, Storage, TableSchema, Value};
+use bobak_core::{
+    Collation, ColumnSchema, Comparison, Condition, Row, Storage, TableSchema, Value,
+};
 use quick_cache::{Weighter, sync::Cache};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +24,8 @@ pub(crate) struct RecordCache {
     stripes: [Mutex<StripeWriters>; STRIPES],
     /// Whether different encoded keys may be equal to the engine: case-insensitive texts, and columns of any type.
     folds: bool,
+    /// The layout of the table's own schema.
+    layout: RowLayout,
     hasher: RandomState,
     time_to_live: Option<Duration>,
     counts: HitCounters,
@@ -37,8 +41,14 @@ pub(crate) enum CacheKey {
 #[derive(Clone, Debug)]
 struct CachedRow {
     row: Arc<[u8]>,
+    layout: RowLayout,
     until: Option<Instant>,
 }
+
+/// The names and types of the columns of a row, as a hash. Other schemas of a table have other rows: those of clients of a server,
+/// and those from before it was altered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowLayout(u64);
 
 /// Weighs a row by its bytes, but at least by an entry's share of the limit, so that one limit bounds bytes and entries.
 #[derive(Clone, Debug)]
@@ -64,29 +74,50 @@ impl RecordCache {
     pub(crate) fn new(table: &Arc<TableSchema>, options: &CacheOptions) -> Self {
         let entries = usize::try_from(options.entries).unwrap_or(usize::MAX);
         let weigh = RowWeighter { least: (options.bytes / options.entries).max(1) };
-        let folds = |&place: &usize| {
-            let same = |column: &ColumnSchema| {
-                // In a column of any type, 1 and 1.0 are one key.
-                column.collation != Collation::Binary || column.ty.storage() == Storage::Any
-            };
-            table.columns().get(place).is_some_and(same)
+        let folds = |column: &ColumnSchema| {
+            // In a column of any type, 1 and 1.0 are one key.
+            column.collation != Collation::Binary || column.ty.storage() == Storage::Any
         };
+        let hasher = RandomState::new();
         Self {
-            folds: table.key().iter().any(folds),
+            folds: key_columns(table).any(folds),
+            layout: RowLayout::of(table, &hasher),
             table: Arc::clone(table),
             watch: options.watch,
             rows: Cache::with_weighter(entries, options.bytes, weigh),
             stripes: std::array::from_fn(|_| Mutex::default()),
-            hasher: RandomState::new(),
+            hasher,
             time_to_live: options.time_to_live,
             counts: HitCounters::default(),
         }
     }
 
+    /// The layout of the rows that a schema has; `None` if it is the schema of another table, or has other keys.
+    #[inline]
+    pub(crate) fn layout_of(&self, table: &TableSchema) -> Option<RowLayout> {
+        if self.table.id() == table.id() {
+            return Some(self.layout);
+        }
+        let is_own = self.table.name().eq_ignore_ascii_case(table.name());
+        (is_own && self.has_keys_of(table)).then(|| RowLayout::of(table, &self.hasher))
+    }
+
+    /// Whether a key has the same form in the rows of another schema of this table.
+    pub(crate) fn has_keys_of(&self, table: &TableSchema) -> bool {
+        let is_same = |(own, other): (&ColumnSchema, &ColumnSchema)| {
+            own.name.eq_ignore_ascii_case(&other.name)
+                && own.ty.storage() == other.ty.storage()
+                && own.collation == other.collation
+        };
+        self.table.id() == table.id()
+            || self.table.key().len() == table.key().len()
+                && key_columns(&self.table).zip(key_columns(table)).all(is_same)
+    }
+
     /// The row with this key, encoded by the row codec.
     #[inline]
-    pub(crate) fn get(&self, key: &CacheKey) -> Option<Arc<[u8]>> {
-        let Some(kept) = self.rows.get(key) else {
+    pub(crate) fn get(&self, key: &CacheKey, layout: RowLayout) -> Option<Arc<[u8]>> {
+        let Some(kept) = self.rows.get(key).filter(|kept| kept.layout == layout) else {
             self.counts.miss();
             return None;
         };
@@ -110,10 +141,16 @@ impl RecordCache {
     }
 
     /// Caches a row, unless a writer of its stripe started after `version` was read.
-    pub(crate) fn keep(&self, key: CacheKey, row: &[u8], version: StripeVersion) {
+    pub(crate) fn keep(
+        &self,
+        key: CacheKey,
+        row: &[u8],
+        layout: RowLayout,
+        version: StripeVersion,
+    ) {
         // A time beyond the clock's range means no limit.
         let until = self.time_to_live.and_then(|time| Instant::now().checked_add(time));
-        let kept = CachedRow { row: Arc::from(row), until };
+        let kept = CachedRow { row: Arc::from(row), layout, until };
         // The stripe stays locked until the row is inserted: a writer that starts later removes it again, and no reader
         // sees it if a writer came first.
         let writers = lock(&self.stripes[self.stripe(&key)]);
@@ -160,6 +197,16 @@ impl RecordCache {
     }
 }
 
+impl RowLayout {
+    fn of(table: &TableSchema, hasher: &RandomState) -> Self {
+        let mut hash = hasher.build_hasher();
+        for column in table.columns() {
+            (&column.name, column.ty).hash(&mut hash);
+        }
+        Self(hash.finish())
+    }
+}
+
 impl StripeVersions {
     pub(crate) fn of(&self, stripe: usize) -> Option<StripeVersion> {
         self.0.get(stripe).copied().flatten()
@@ -175,6 +222,31 @@ impl StripeWriters {
         self.now += 1;
         self.ever += 1;
     }
+}
+
+/// Whether a value of this form equals no value of another form.
+const fn is_exact(storage: Storage, value: &Value<'_>) -> bool {
+    matches!(
+        (storage, value),
+        (Storage::Int, Value::Int(_))
+            | (Storage::Text, Value::Text(_))
+            | (Storage::Bytes, Value::Bytes(_))
+    )
+}
+
+/// The value that a condition wants a column to have.
+fn equal_value(condition: &Condition, place: usize) -> Option<&Value<'static>> {
+    match condition {
+        Condition::Compare { column, comparison: Comparison::Equal, value } if *column == place => {
+            Some(value)
+        }
+        Condition::And(parts) => parts.iter().find_map(|part| equal_value(part, place)),
+        _ => None,
+    }
+}
+
+fn key_columns(table: &TableSchema) -> impl Iterator<Item = &ColumnSchema> {
+    table.key().iter().filter_map(|&place| table.columns().get(place))
 }
 
 /// Whether it is a zero of either sign.
@@ -211,6 +283,16 @@ impl CacheKey {
     pub(crate) fn in_row(table: &TableSchema, row: &dyn Row) -> Option<Self> {
         let values: Vec<Value<'_>> =
             table.key().iter().map(|&place| Value::from(row.get(place))).collect();
+        Self::of(&values)
+    }
+
+    /// The key of the one row that a condition may match; `None` if it may match others.
+    pub(crate) fn in_condition(table: &TableSchema, condition: &Condition) -> Option<Self> {
+        let value = |&place: &usize| {
+            let storage = table.columns().get(place)?.ty.storage();
+            equal_value(condition, place).filter(|value| is_exact(storage, value)).cloned()
+        };
+        let values = table.key().iter().map(value).collect::<Option<Vec<_>>>()?;
         Self::of(&values)
     }
 

@@ -1,7 +1,7 @@
 //! Which cached rows a write makes stale: one row, all rows of a table, or everything.
 
 use super::RecordCache;
-use super::record_cache::CacheKey;
+use super::record_cache::{CacheKey, RowLayout};
 use super::watcher::ChangeWatcher;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -39,6 +39,11 @@ impl PendingWrite {
         Self::row(store, None)
     }
 
+    /// The row with this key in the rows of a schema, or all rows if the key is `None` or has another form.
+    fn row_of(store: &Arc<RecordCache>, table: &TableSchema, key: Option<CacheKey>) -> Self {
+        Self::row(store, key.filter(|_| store.has_keys_of(table)))
+    }
+
     /// The row with this key, or all rows if the key is `None`.
     pub(super) fn row(store: &Arc<RecordCache>, key: Option<CacheKey>) -> Self {
         let key = key.filter(|_| store.has_plain_keys());
@@ -69,10 +74,10 @@ impl EngineCaches {
         &self.watch
     }
 
-    /// The cache of a table, if it was built for this very schema.
+    /// The cache of a table, and the layout of the rows that this schema has in it.
     #[inline]
-    pub(crate) fn of(&self, table: &TableSchema) -> Option<&Arc<RecordCache>> {
-        self.stores.iter().find(|store| store.table.id() == table.id())
+    pub(crate) fn of(&self, table: &TableSchema) -> Option<(&Arc<RecordCache>, RowLayout)> {
+        self.stores.iter().find_map(|store| Some((store, store.layout_of(table)?)))
     }
 
     /// Marks all rows of all tables, for SQL that may write anything.
@@ -121,7 +126,8 @@ impl EngineCaches {
             && let Ok(outcome) = done
         {
             for store in named(&self.stores, write.table.name()) {
-                drop(PendingWrite::row(store, CacheKey::in_row(write.table, &write.values)));
+                let key = CacheKey::in_row(write.table, &write.values);
+                drop(PendingWrite::row_of(store, write.table, key));
                 forget_generated(store, outcome);
             }
         }
@@ -155,7 +161,8 @@ impl EngineCaches {
                     continue;
                 }
                 run.iter().for_each(|row| {
-                    drop(PendingWrite::row(store, CacheKey::in_row(run.table, &row)))
+                    let key = CacheKey::in_row(run.table, &row);
+                    drop(PendingWrite::row_of(store, run.table, key));
                 });
             }
         }
@@ -193,16 +200,18 @@ impl Staleness<'_> {
         }
     }
 
-    /// What a change of many rows makes stale.
+    /// What a change of rows makes stale: the row with a key, or all.
     pub(super) fn by_change(
         &self,
         table: &TableSchema,
         deletes: bool,
+        key: Option<&CacheKey>,
         pending: &mut Vec<PendingWrite>,
     ) {
         let verb = if deletes { Verb::Delete } else { Verb::Update };
         if !self.by_effects(table, verb, pending) {
-            pending.extend(named(self.stores, table.name()).map(PendingWrite::all));
+            let stores = named(self.stores, table.name());
+            pending.extend(stores.map(|store| PendingWrite::row_of(store, table, key.cloned())));
         }
     }
 
@@ -234,7 +243,8 @@ impl Staleness<'_> {
             Verb::Upsert | Verb::Update | Verb::Delete if stores.peek().is_some() => {
                 // Without a plain key, all rows.
                 let key = key();
-                pending.extend(stores.map(|store| PendingWrite::row(store, key.clone())));
+                let row = |store| PendingWrite::row_of(store, table, key.clone());
+                pending.extend(stores.map(row));
             }
             Verb::Upsert | Verb::Update | Verb::Delete => {}
         }

@@ -6,6 +6,8 @@ mod archive;
 mod arguments;
 mod backup;
 mod bench;
+#[cfg(unix)]
+mod caching;
 mod check;
 #[cfg(unix)]
 mod continuous_archive;

@@ -1,5 +1,6 @@
 //! `bobak serve`: serves databases to other programs.
 
+use super::caching::CachingOptions;
 use super::continuous_archive::ContinuousArchive;
 use super::given_types::GivenTypes;
 use super::http::HttpOptions;
@@ -80,6 +81,9 @@ pub struct ServeCommand {
     types: GivenTypes,
 
     #[command(flatten)]
+    caching: CachingOptions,
+
+    #[command(flatten)]
     monitoring: MonitoringOptions,
 
     #[command(flatten)]
@@ -158,12 +162,13 @@ impl ServeCommand {
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (wire_log, http_log) = (*screen, *screen);
-        // Backups and archives, which are no clients, bypass types and monitor.
+        // Backups and archives, which are no clients, bypass types, monitor and caches.
         let typed = self.types.typed(&databases, screen)?;
         let monitored = |(name, engine): &(String, Arc<dyn Engine>)| {
             (name.clone(), self.monitoring.monitored(Arc::clone(engine), *screen))
         };
-        let served: Vec<_> = typed.iter().map(monitored).collect();
+        // What a cache answers is no statement.
+        let served = self.caching.cached(typed.iter().map(monitored).collect())?;
         let beside = first_file(&urls).unwrap_or_default().with_file_name("acme");
         let tls = self.tls.certificate(beside, *screen)?;
         let shared = ListenerConfig { databases: &served, access: &access, tls: &tls };

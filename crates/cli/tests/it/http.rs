@@ -8,13 +8,13 @@ use std::sync::Arc;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// A server in a separate process; killed on drop.
-struct Server {
+pub struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    fn start(program: &Program, arguments: &[&str]) -> Self {
+    pub fn start(program: &Program, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
             .args(["serve", "app.db", "--http", "127.0.0.1:0"])
             .args(arguments)
@@ -31,12 +31,17 @@ impl Server {
         Self { address: address.to_owned(), child }
     }
 
-    fn ask(&self, head: &str, body: &str) -> String {
+    pub fn ask(&self, head: &str, body: &str) -> String {
+        self.ask_with("0123456789abcdef", head, body)
+    }
+
+    /// Like [`ask`](Self::ask), with another token.
+    pub fn ask_with(&self, token: &str, head: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("connects");
         let length = body.len();
         let request = format!(
             "{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n\
-             authorization: Bearer 0123456789abcdef\r\ncontent-length: {length}\r\n\r\n{body}"
+             authorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes()).expect("sends");
         let mut response = Vec::new();

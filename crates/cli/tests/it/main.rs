@@ -11,6 +11,8 @@ mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
 #[cfg(unix)]
 mod book; // the shell commands of the book
+#[cfg(unix)]
+mod caches; // rows that a server keeps in memory
 mod check; // SQL in files, against a database's tables
 #[cfg(feature = "parquet")]
 mod columnar; // files of Arrow and Parquet
