@@ -35,6 +35,15 @@ pub(crate) fn run(
     if run_on_engine(source, join, row)? {
         return Ok(());
     }
+    run_without_engine(source, join, row)
+}
+
+/// Calls `row` with the rows of a join that no engine runs as a whole.
+fn run_without_engine(
+    source: &SessionSource<'_>,
+    join: &Join,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
     in_snapshot(source, |source| {
         run_here(source, &with_values_of_subqueries(source, NO_ENGINE, join)?, row)
     })

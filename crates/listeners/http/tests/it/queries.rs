@@ -152,3 +152,25 @@ fn queries_keep_row_rules() {
     server.ask("PATCH", &format!("/tables/person/rows?{hide}"), &[], "").is(403, "Denied");
     server.get("/tables/note/query").is(404, "NotFound");
 }
+
+/// The database runs the query of a client that may read all rows; of others the server reads the rows, within its limit.
+#[test]
+fn the_database_calculates_for_clients_that_may_read_all_rows() {
+    let clients = [("read on person", true), ("read on person where id > 0", false)];
+    for (grant, is_run) in clients {
+        let (token, hash) = new_token().unwrap();
+        let access = format!("role clerk\n{grant}\ntoken ada {hash} roles clerk\n");
+        let settings = Settings::default().expand_rows(3);
+        let builder = HttpServer::builder().access(Access::from_text(&access).unwrap());
+        let builder = builder.shared_database("main", sqlite()).settings(settings);
+        let mut server = TestServer::of(builder);
+        fill(&server);
+        server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+        let path = "/tables/person/query?select=count(*)";
+        if is_run {
+            assert_eq!(server.get(path).ok(200).json()["rows"], json!([{"count": 4}]));
+        } else {
+            server.get(path).is(422, "OutOfRange");
+        }
+    }
+}
