@@ -308,6 +308,25 @@ fn wrong_joins_are_rejected() {
     assert!(error.contains("path"), "{error}");
 }
 
+/// As deep as it may be: each EXISTS is two levels, and the columns in the innermost one are one more.
+#[test]
+fn the_deepest_join_comes_back() {
+    fn exists(table: &Arc<TableSchema>, around: &[JoinTable], levels: u32) -> Join {
+        let mut tables = JoinTable::around(around);
+        tables.push(first(table));
+        let inner = levels.checked_sub(2).filter(|levels| *levels > 1);
+        let inner =
+            inner.map(|levels| Box::new(JoinSubquery::of_join(exists(table, &tables, levels))));
+        let filters = inner.map(JoinCondition::Exists).into_iter().collect();
+        let columns = vec![column(around.len(), 0)];
+        Join { outer: around.len(), tables, filters, columns, ..Join::default() }
+    }
+    let (table, mut bytes) = (person(), Vec::new());
+    let join = exists(&table, &[], Limits::JOIN_DEPTH);
+    encode(&mut bytes, &join, &table).unwrap();
+    assert_eq!(decode(&bytes, &table).unwrap(), join);
+}
+
 /// Both ends reject what is nested too deeply, or has too many queries or tables.
 #[test]
 fn joins_have_limits() {

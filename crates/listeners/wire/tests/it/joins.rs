@@ -2,7 +2,10 @@
 
 use crate::raw::Raw;
 use crate::transports::{TOKEN, file, folder, serving, tcp_server};
-use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr, JoinLink, JoinOrder, JoinTable};
+use bobak_core::join::{
+    CalculationOperator, JoinAggregate, JoinColumn, JoinExpr, JoinLink, JoinOrder, JoinSubquery,
+    JoinTable,
+};
 use bobak_core::{Capabilities, Engine, ErrorKind, Join, Result, Session, TableSchema, Type};
 use bobak_permissions::{Access, new_token};
 use bobak_remote::Remote;
@@ -143,6 +146,45 @@ fn a_result_larger_than_a_request_is_left_to_the_client() {
     assert_eq!(run(&*probe.session, &join).unwrap(), None);
     join.limit = Some(100);
     assert_eq!(run(&*probe.session, &join).unwrap(), Some(100));
+}
+
+/// The server runs it, or its engine says that it is too deep.
+#[test]
+fn deeply_nested_queries_end_no_server() {
+    let folder = folder().unwrap();
+    let (_server, address) = tcp_server(serving(file(folder.path()).unwrap())).unwrap();
+    let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+    let mark = tables::mark().unwrap();
+    let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
+    let mut nested = JoinExpr::Column(JoinColumn { table: 0, column: 0 });
+    for _ in 0..95 {
+        let parts = Box::new((nested, JoinExpr::Value(1.into(), Type::I64)));
+        nested = JoinExpr::Calculation(CalculationOperator::Plus, parts);
+    }
+    let mut join = Join { columns: vec![nested], ..linked(&[(&mark, 0)]) };
+    assert_eq!(run(&*probe.session, &join).unwrap(), Some(0));
+    join.columns.truncate(0);
+    join.columns.push(inside(&mark, &join.tables, 30));
+    assert!(run(&*probe.session, &join).is_ok_and(|rows| rows == Some(0)));
+    join.columns[0] = inside(&mark, &join.tables, 48);
+    let deep = run(&*probe.session, &join);
+    assert!(
+        deep.as_ref().map_or_else(|e| e.kind() == ErrorKind::Syntax, Option::is_some),
+        "{deep:?}"
+    );
+    assert_eq!(probe.count(&mark).unwrap(), 0);
+}
+
+/// The value of a query, which is that of a query inside of it, and so on.
+fn inside(table: &Arc<TableSchema>, around: &[JoinTable], levels: usize) -> JoinExpr {
+    let mut tables = JoinTable::around(around);
+    tables.push(JoinTable { table: Arc::clone(table), link: None, rows: None });
+    let value = match levels {
+        0 => column(around.len(), 0),
+        _ => inside(table, &tables, levels - 1),
+    };
+    let join = Join { outer: around.len(), tables, columns: vec![value], ..Join::default() };
+    JoinExpr::Query(Box::new(JoinSubquery::of_join(join)))
 }
 
 /// Permissions and row rules apply to each table.
