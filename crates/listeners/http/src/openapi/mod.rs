@@ -137,12 +137,10 @@ fn changes(catalog: &VisibleTables) -> Value {
     tables["example"] = json!(example.unwrap_or_default());
     let mut parameters = vec![tables];
     parameters.extend(table_paths::change_parameters());
-    let summary = "Stream changes of several tables as server-sent events; requires tracked tables";
+    let summary = "Stream changes of several tables as server-sent events, or list a page of them as JSON; requires tracked tables";
     let mut get = operation("changes", summary, parameters);
-    let description =
-        "Events insert, update and delete; their data is JSON with table, at, who, key and row";
-    let event = json!({"schema": {"description": description}});
-    get["responses"]["200"] = response("Events", json!({"text/event-stream": event}));
+    let representations = table_paths::change_representations("table, at, who, key and row");
+    get["responses"]["200"] = response("Changes", representations);
     problem(&mut get, &[400, 404, 406, 409, 410]);
     json!({"get": get})
 }

@@ -345,7 +345,27 @@ pub(super) fn change_parameters() -> Vec<Value> {
         query::header("Last-Event-ID", "As `since`; browsers send it when they reconnect");
     last["schema"]["pattern"] = json!(r"^\d{1,18}$");
     let since = query::count("since", "Only changes after this one; default: only new changes");
-    vec![since, last, query::numbers()]
+    let limit = query::count("limit", "How many changes a page reads at most; gives a page");
+    let net = "One change for each row, from before the page to after it; gives a page";
+    vec![since, last, limit, query::flag("net", net), query::numbers()]
+}
+
+/// The two representations of changes.
+pub(super) fn change_representations(members: &str) -> Value {
+    let stream = format!("Events insert, update and delete; their data is JSON with {members}");
+    let page = json!({
+        "type": "object",
+        "required": ["changes", "next", "more"],
+        "properties": {
+            "changes": {"type": "array", "items": {"type": "object", "required": ["id", "kind", "at", "who", "key", "row"]}},
+            "next": {"type": "integer", "format": "int64", "description": "`since` of the next page"},
+            "more": {"type": "boolean"},
+        },
+    });
+    json!({
+        "text/event-stream": {"schema": {"description": stream}},
+        "application/json": {"schema": page},
+    })
 }
 
 fn changes(name: &str) -> Value {
@@ -354,12 +374,9 @@ fn changes(name: &str) -> Value {
         "Only rows that match this condition; a row that comes to match it is an insert",
     )];
     parameters.extend(change_parameters());
-    let summary = "Stream changes as server-sent events; requires a tracked table";
+    let summary = "Stream changes as server-sent events, or list a page of them as JSON; requires a tracked table";
     let mut get = operation(&format!("changes_{name}"), summary, parameters);
-    let description =
-        "Events insert, update and delete; their data is JSON with at, who, key and row";
-    let event = json!({"schema": {"description": description}});
-    get["responses"]["200"] = response("Events", json!({"text/event-stream": event}));
+    get["responses"]["200"] = response("Changes", change_representations("at, who, key and row"));
     problem(&mut get, &[400, 404, 406, 409, 410]);
     get
 }

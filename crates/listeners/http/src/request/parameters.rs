@@ -43,6 +43,11 @@ impl QueryParameters {
         Some(self.left.swap_remove(index).1)
     }
 
+    /// Whether the request has a parameter that is not taken yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.left.iter().any(|(other, _)| other == name)
+    }
+
     /// Takes `order` if it is `count` or `-count`; returns whether the order is descending.
     pub fn take_count_order(&mut self) -> Option<bool> {
         let index = self.left.iter().position(|(name, order)| {

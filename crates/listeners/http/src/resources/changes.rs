@@ -1,5 +1,6 @@
-//! Streams the changes of one table, or of several, as server-sent events, from any change on.
+//! The changes of one table, or of several, from any change on: as a stream of server-sent events, or a page.
 
+use super::change_page::ChangePageRequest;
 use crate::database::change_feed::{ChangeFeed, unavailable};
 use crate::database::handle::DatabaseHandle;
 use crate::database::latest_changes::LatestChanges;
@@ -32,6 +33,20 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How many changes are read at once.
 const PAGE_SIZE: usize = 500;
 
+/// The representations of changes.
+#[derive(Clone, Copy)]
+enum Representation {
+    Stream,
+    Page,
+}
+
+/// The tables whose changes a client reads.
+pub(super) struct ChangeSource {
+    feed: ChangeFeed,
+    /// The tables, each with the client's filter.
+    tables: Vec<(Arc<CachedTable>, RowVisibility)>,
+}
+
 /// A client that subscribes to the changes of tables.
 struct Subscription {
     database: Arc<DatabaseHandle>,
@@ -53,7 +68,7 @@ pub(crate) async fn changes(
 ) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let filter = take_filter(&mut request.parameters, "", &table, None)?;
-    subscribe(request, vec![(table, RowVisibility { filter, readable: None })], false).await
+    read(request, vec![(table, RowVisibility { filter, readable: None })], false).await
 }
 
 /// `GET /changes?tables=`
@@ -68,23 +83,51 @@ pub(crate) async fn of_tables(request: &mut RequestContext) -> Result<ResponseBu
         }
         tables.push((table, RowVisibility { filter: None, readable: None }));
     }
-    subscribe(request, tables, true).await
+    read(request, tables, true).await
+}
+
+async fn read(
+    request: &mut RequestContext,
+    tables: Vec<(Arc<CachedTable>, RowVisibility)>,
+    names_table: bool,
+) -> Result<ResponseBuilder, Problem> {
+    let all =
+        [("text/event-stream", Representation::Stream), ("application/json", Representation::Page)];
+    let [_, page_only @ ..] = &all;
+    let is_page = ["limit", "net"].iter().any(|name| request.parameters.has(name));
+    let supported = if is_page { page_only } else { &all[..] };
+    let source = ChangeSource { feed: request.database.feed.clone(), tables };
+    match negotiate(request.headers(), supported)? {
+        Representation::Stream => subscribe(request, source, names_table).await,
+        Representation::Page => list(request, source, names_table).await,
+    }
+}
+
+async fn list(
+    request: &mut RequestContext,
+    source: ChangeSource,
+    names_table: bool,
+) -> Result<ResponseBuilder, Problem> {
+    let page = ChangePageRequest::take(request, names_table)?;
+    let since = take_since(request)?;
+    request.parameters.finish()?;
+    let (changes, since) = source.open(since).await?;
+    let body = blocking::run(move || page.run(source, changes, since)).await?;
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
 async fn subscribe(
     request: &mut RequestContext,
-    tables: Vec<(Arc<CachedTable>, RowVisibility)>,
+    source: ChangeSource,
     names_table: bool,
 ) -> Result<ResponseBuilder, Problem> {
     let numbers = request.number_format()?;
     let since = take_since(request)?;
     request.parameters.finish()?;
-    negotiate(request.headers(), &[("text/event-stream", ())])?;
     let permit = request.state.subscribers.acquire(&request.peer.principal());
     let permit = permit.map_err(|scope| Problem::from(scope.quota_error("subscribers")))?;
-    let feed = request.database.feed.clone();
-    let schemas = tables.iter().map(|(table, _)| Arc::clone(&table.schema)).collect();
-    let (changes, since) = open(&feed, schemas, since).await?;
+    let (changes, since) = source.open(since).await?;
+    let ChangeSource { feed, tables } = source;
     let database = Arc::clone(&request.database);
     let subscription =
         Subscription { database, feed, tables, names_table, numbers, since, _permit: permit };
@@ -116,40 +159,50 @@ fn take_since(request: &mut RequestContext) -> Result<Option<u64>, Problem> {
     }
 }
 
-/// Opens the feed after a change, or at its end. Returns the position as well.
-///
-/// # Errors
-/// 410 if changes after `since` were pruned, or `since` is greater than the last change; 409 if the
-/// table is not tracked.
-async fn open(
-    feed: &ChangeFeed,
-    schemas: Vec<Arc<TableSchema>>,
-    since: Option<u64>,
-) -> Result<(Changes, u64), Problem> {
-    let feed = feed.clone();
-    blocking::run(move || {
-        let mut changes = Changes::of(Arc::clone(&feed.engine));
-        for schema in &schemas {
-            feed.readable(schema)?;
-            changes = changes.table_named(schema.name());
-        }
-        let failed = |error| naming_untracked(&feed, &schemas, unavailable(error));
-        let newest = || changes.last_id().map_err(failed);
-        let since = since.map_or_else(newest, Ok)?;
-        changes = changes.since(since).limit(1);
-        changes.page().map_err(failed)?;
-        let last = changes.last_id().map_err(unavailable)?;
-        if since > last {
-            // The client read an older state of the database, for example from before a restore.
-            // It would miss new changes up to this id.
-            let message = format!(
-                "change {since} does not exist, the last one is {last}: read the table again"
-            );
-            return Err(Problem::new(StatusCode::GONE, ErrorKind::NotFound, message));
-        }
-        Ok((changes.limit(PAGE_SIZE), since))
-    })
-    .await
+impl ChangeSource {
+    /// Opens the feed after a change, or at its end. Returns the position as well.
+    ///
+    /// # Errors
+    /// 410 if changes after `since` were pruned, or `since` is greater than the last change; 409 if the
+    /// table is not tracked.
+    async fn open(&self, since: Option<u64>) -> Result<(Changes, u64), Problem> {
+        let feed = self.feed.clone();
+        let schemas: Vec<_> =
+            self.tables.iter().map(|(table, _)| Arc::clone(&table.schema)).collect();
+        blocking::run(move || {
+            let mut changes = Changes::of(Arc::clone(&feed.engine));
+            for schema in &schemas {
+                feed.readable(schema)?;
+                changes = changes.table_named(schema.name());
+            }
+            let failed = |error| naming_untracked(&feed, &schemas, unavailable(error));
+            let newest = || changes.last_id().map_err(failed);
+            let since = since.map_or_else(newest, Ok)?;
+            changes = changes.since(since).limit(1);
+            changes.page().map_err(failed)?;
+            let last = changes.last_id().map_err(unavailable)?;
+            if since > last {
+                // The client read an older state of the database, for example from before a restore.
+                // It would miss new changes up to this id.
+                let message = format!(
+                    "change {since} does not exist, the last one is {last}: read the table again"
+                );
+                return Err(Problem::new(StatusCode::GONE, ErrorKind::NotFound, message));
+            }
+            Ok((changes.limit(PAGE_SIZE), since))
+        })
+        .await
+    }
+
+    /// The tables, with the rows that the client may read now.
+    pub fn readable_tables(self) -> Result<Vec<(Arc<CachedTable>, RowVisibility)>, Problem> {
+        let Self { feed, tables } = self;
+        let renewed = |(table, visibility): (Arc<CachedTable>, RowVisibility)| {
+            let readable = feed.readable(&table.schema)?;
+            Ok((table, RowVisibility { readable, ..visibility }))
+        };
+        tables.into_iter().map(renewed).collect()
+    }
 }
 
 /// The problem, naming all tables that are not tracked, so that a client can leave them out.
@@ -285,31 +338,41 @@ impl Subscription {
         let Some((table, visibility)) = self.visibility_of(change) else { return };
         let Some(kind) = visibility.visible_kind(change) else { return };
         let table = table.as_of(change);
-        let columns = table.schema.columns().len();
         out.push_str(&format!("id: {}\nevent: {}\ndata: {{", change.id, kind.name()));
         if self.names_table {
             write_table_name(out, table.schema.name());
         }
-        write_origin(out, change, self.numbers);
-        out.push_str(",\"key\":");
-        // A row that is no longer visible is identified by the key that was.
-        let row = if kind == ChangeKind::Delete { &change.before } else { &change.after };
-        let values = row.as_ref().map_or(&[][..], DynRow::values);
-        let value = |&position: &usize| values.get(position).cloned().unwrap_or_default();
-        let key: Vec<_> = table.schema.key().iter().map(value).collect();
-        write_row(out, &table, table.schema.key().iter().copied(), self.numbers, &key.as_slice());
-        out.push_str(",\"row\":");
-        match &change.after {
-            Some(row) if kind != ChangeKind::Delete => {
-                write_row(out, &table, 0..columns, self.numbers, row);
-            }
-            _ => out.push_str("null"),
-        }
+        write_change(out, &table, change, kind, self.numbers);
         out.push_str("}\n\n");
     }
 }
 
-fn write_table_name(out: &mut String, name: &str) {
+/// Appends what a change says of its row, as members of an object. `table` is that of the change's columns.
+pub(super) fn write_change(
+    out: &mut String,
+    table: &CachedTable,
+    change: &Change,
+    kind: ChangeKind,
+    numbers: NumberFormat,
+) {
+    write_origin(out, change, numbers);
+    out.push_str(",\"key\":");
+    // A row that is no longer visible is identified by the key that was.
+    let row = if kind == ChangeKind::Delete { &change.before } else { &change.after };
+    let values = row.as_ref().map_or(&[][..], DynRow::values);
+    let value = |&position: &usize| values.get(position).cloned().unwrap_or_default();
+    let key: Vec<_> = table.schema.key().iter().map(value).collect();
+    write_row(out, table, table.schema.key().iter().copied(), numbers, &key.as_slice());
+    out.push_str(",\"row\":");
+    match &change.after {
+        Some(row) if kind != ChangeKind::Delete => {
+            write_row(out, table, 0..table.schema.columns().len(), numbers, row);
+        }
+        _ => out.push_str("null"),
+    }
+}
+
+pub(super) fn write_table_name(out: &mut String, name: &str) {
     out.push_str("\"table\":");
     write_string(out, name);
     out.push(',');

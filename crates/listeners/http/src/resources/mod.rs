@@ -6,6 +6,7 @@ pub(crate) mod backups;
 pub(crate) mod batch;
 pub(crate) mod bulk_change;
 pub(crate) mod bulk_load;
+mod change_page;
 pub(crate) mod changes;
 pub(crate) mod create;
 pub(crate) mod export;

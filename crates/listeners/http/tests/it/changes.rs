@@ -102,6 +102,70 @@ fn changes_are_streamed_and_resumed() {
     }
 }
 
+/// The kinds and keys of a page of changes, and its `next` and `more`.
+fn page(server: &TestServer, query: &str) -> (Vec<(String, Value)>, u64, bool) {
+    let path = format!("/tables/person/changes?{query}");
+    let reply = server.ask("GET", &path, &[("accept", "application/json")], "");
+    let page = reply.ok(200).json();
+    let changes = page["changes"].as_array().unwrap().iter();
+    let changes = changes.map(|change| {
+        assert_eq!(change["row"].is_null(), change["kind"] == "delete", "{change}");
+        (change["kind"].as_str().unwrap().to_owned(), change["key"]["id"].clone())
+    });
+    (changes.collect(), page["next"].as_u64().unwrap(), page["more"].as_bool().unwrap())
+}
+
+#[test]
+fn pages_of_changes_end_and_have_net_changes() {
+    let found = |changes: &[(&str, i64)]| -> Vec<(String, Value)> {
+        changes.iter().map(|(kind, id)| ((*kind).to_owned(), json!(id))).collect()
+    };
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let server = TestServer::with(Settings::default(), engine);
+        let (none, start, more) = page(&server, "");
+        assert_eq!((none, more), (vec![], false));
+        for name in ["Ada", "Bob", "Cy"] {
+            let row = format!("{{\"name\":\"{name}\",\"balance\":5}}");
+            server.send("POST", "/tables/person/rows", &row).ok(201);
+        }
+        server.send("PATCH", "/tables/person/rows/1", r#"{"balance":20}"#).ok(200);
+        server.ask("DELETE", "/tables/person/rows/2", &[], "").ok(204);
+        let since = format!("since={start}");
+        let (all, next, more) = page(&server, &since);
+        let each = [("insert", 1), ("insert", 2), ("insert", 3), ("update", 1), ("delete", 2)];
+        assert_eq!((all, more), (found(&each), false));
+        assert_eq!(page(&server, &format!("since={next}")), (vec![], next, false));
+        // Pages of two changes.
+        let (first, second, more) = page(&server, &format!("{since}&limit=2"));
+        assert_eq!((first, more), (found(&each[..2]), true));
+        assert_eq!(page(&server, &format!("since={second}&limit=2")).0, found(&each[2..4]));
+        // A row that came and went is none.
+        let net = found(&[("insert", 3), ("insert", 1)]);
+        assert_eq!(page(&server, &format!("{since}&net")), (net, next, false));
+        let net = found(&[("update", 1), ("delete", 2)]);
+        assert_eq!(page(&server, &format!("since={second}&net&filter=name+!=+'Cy'")).0, net);
+        // A row that comes to match the filter is an insert; a new key is another row.
+        let rich = found(&[("insert", 1)]);
+        assert_eq!(page(&server, &format!("since={second}&net&filter=balance+%3E+10")).0, rich);
+        let wrong = server.ask(
+            "GET",
+            "/tables/person/changes?limit=0",
+            &[("accept", "application/json")],
+            "",
+        );
+        wrong.ok(400);
+        server
+            .ask("GET", "/tables/person/changes?net", &[("accept", "text/event-stream")], "")
+            .ok(406);
+        let gone = format!("/tables/person/changes?since={}", next + 1_000);
+        server.ask("GET", &gone, &[("accept", "application/json")], "").ok(410);
+        let both = "/changes?tables=person&since=0";
+        let named = server.ask("GET", both, &[("accept", "application/json")], "").ok(200).json();
+        assert_eq!(named["changes"][0]["table"], "person");
+    }
+}
+
 #[test]
 fn each_subscriber_gets_all_changes_of_many_writers_in_order() {
     for engine in [sqlite(), memory()] {
