@@ -2,7 +2,6 @@
 //!
 //! `cargo run -p bobak --features async --example http`
 
-use bobak::engine::sqlite::Sqlite;
 use bobak::prelude::*;
 use bobak_http::HttpServer;
 use std::io::{Read, Write};
@@ -31,10 +30,10 @@ fn request(address: SocketAddr, method: &str, path: &str, body: &str) -> std::io
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("cities.db");
-    let db = Db::builder().record::<City>().open_engine(Sqlite::open(&file)?)?;
+    let db = Db::builder().record::<City>().open(&format!("sqlite:{}", file.display()))?;
     db.create_missing_tables()?;
     let server = HttpServer::builder()
-        .database("main", Sqlite::open(&file)?)
+        .shared_database("main", db.engine()?)
         .token("secret-of-the-example")
         .tcp("127.0.0.1:0")
         .start()?;

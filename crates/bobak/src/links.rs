@@ -7,8 +7,8 @@ use crate::table::Table;
 use bobak_core::statements::CallSite;
 use bobak_core::{
     BulkChange, Condition, DynRow, Error, ErrorKind, Expr, FieldSet, Key, OnError, Outcome, Record,
-    Result, Select, Session, Source, TableSchema, ToMany, Value, ValueRef, Verb, Write, WriteBatch,
-    atomically, prepare_dynamic_insert,
+    Result, Row, Select, Session, Source, TableSchema, ToMany, Value, ValueRef, Verb, Write,
+    WriteBatch, atomically, prepare_dynamic_insert,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -123,6 +123,21 @@ impl LinkTable {
         let message = "the relation does not go through a link table: it needs the inverse of a \
                        reference, and then a reference";
         Err(Error::new(ErrorKind::Misuse, message))
+    }
+}
+
+impl LinkTable {
+    /// The upsert that finds a link by its two references, if they are a key or unique.
+    fn upsert(self) -> Option<Verb> {
+        let is_link = |columns: &[usize]| {
+            columns.len() == 2 && columns.contains(&self.from) && columns.contains(&self.to)
+        };
+        if is_link(self.table.key()) {
+            return Some(Verb::Upsert);
+        }
+        let mut indexes = self.table.indexes().iter();
+        let place = indexes.position(|index| index.unique && is_link(&index.columns))?;
+        u16::try_from(place).ok().map(Verb::UpsertOn)
     }
 }
 
@@ -250,12 +265,37 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
             let (verb, fields) = (Verb::InsertOrIgnore, FieldSet::EMPTY);
             batch.push(&Write { table, verb, fields, values: &values })?;
         }
-        let mut added = 0;
-        let mut each = |outcome: Result<Outcome>| {
-            added += u64::from(matches!(outcome, Ok(Outcome::Inserted(_))));
-        };
-        session.batch(&batch, OnError::Stop, &mut each)?;
-        Ok(added)
+        let (mut added, mut ignored, mut place) = (0, Vec::new(), 0);
+        session.batch(&batch, OnError::Stop, &mut |outcome| {
+            match outcome {
+                Ok(Outcome::Inserted(_)) => added += 1,
+                Ok(Outcome::Ignored) => ignored.push(place),
+                _ => {}
+            }
+            place += 1;
+        })?;
+        Ok(added + self.restore(session, &batch, &ignored)?)
+    }
+
+    /// Restores links that exist, but are deleted, by upserts that set nothing else; returns their number.
+    fn restore(&self, session: &dyn Session, batch: &WriteBatch, places: &[usize]) -> Result<u64> {
+        let Some(verb) = self.link.upsert().filter(|_| !places.is_empty()) else { return Ok(0) };
+        let mut upserts = WriteBatch::new();
+        for (place, row) in batch.runs().flat_map(|run| run.iter()).enumerate() {
+            if places.contains(&place) {
+                let values: Vec<_> = (0..Row::len(&row)).map(|at| row.get(at).to_owned()).collect();
+                let (table, fields) = (self.link.table, FieldSet::EMPTY);
+                upserts.push(&Write { table, verb, fields, values: &values })?;
+            }
+        }
+        let mut restored = 0;
+        session.batch(&upserts, OnError::Stop, &mut |outcome| {
+            restored += u64::from(matches!(
+                outcome,
+                Ok(Outcome::Changed(1..) | Outcome::Updated(_) | Outcome::Inserted(_))
+            ));
+        })?;
+        Ok(restored)
     }
 }
 

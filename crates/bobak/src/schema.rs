@@ -263,6 +263,27 @@ fn compare_indexes(
     }
 }
 
+/// Rejects a new table that refers to a table that does not exist and is not created with it.
+fn check_referenced(
+    table: &TableSchema,
+    wanted: &[Arc<TableSchema>],
+    stored: &[TableSchema],
+) -> Result<()> {
+    let is_known = |name: &str| {
+        let mut known = wanted.iter().map(|table| &**table).chain(stored);
+        known.any(|other| other.name().eq_ignore_ascii_case(name))
+    };
+    let missing = |key: &&ForeignKey| !is_known(&key.table);
+    let keys = table.all_foreign_keys();
+    let Some(key) = keys.iter().find(missing) else { return Ok(()) };
+    let message = format!(
+        "the referenced table '{}' does not exist: register its record with the builder, too, or create the table",
+        key.table
+    );
+    let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
+    Err(error.in_columns(table, &key.columns))
+}
+
 /// The changes that add what a database lacks, and a line of words for each.
 ///
 /// # Errors
@@ -280,6 +301,7 @@ pub(crate) fn missing(
             continue;
         }
         let Some(found) = stored.iter().find(|t| t.name().eq_ignore_ascii_case(name)) else {
+            check_referenced(&table, wanted, stored)?;
             words.push(format!("created table {name}"));
             changes.push(SchemaChange::CreateTable(table));
             continue;

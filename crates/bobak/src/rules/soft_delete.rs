@@ -221,11 +221,9 @@ impl RuleSession<'_> {
         if values.is_empty() || values.iter().any(Value::is_null) {
             return Ok(None);
         }
-        let live = Condition::IsNull { column };
-        let any = Condition::Or(vec![live.clone(), Condition::Not(Box::new(live))]);
         let equal = equal(columns.iter().copied().zip(&values));
         let mut select = Select::all(write.table);
-        select.condition = Some(Condition::And(equal.chain([any]).collect()));
+        select.condition = Some(Condition::And(equal.chain([deleted_or_not(column)]).collect()));
         let mut found = None;
         self.inner()?.query(&Source::Select(&select), &mut |row| {
             found = Some((0..row.len()).map(|at| row.get(at).to_owned()).collect());
@@ -350,6 +348,12 @@ impl RuleSession<'_> {
             None => condition = self.rules.add_live(table, condition)?,
             Some(Assign::Set { value: Value::Null, .. }) => {
                 steps.extend(live.map(|column| Assign::Set { column, value: LIVE }));
+                let any = deleted_or_not(column);
+                condition = Some(match condition {
+                    Some(condition) if condition.names_column(column) => condition,
+                    Some(condition) => Condition::And(vec![any, condition]),
+                    None => any,
+                });
             }
             Some(_) => {
                 let own = [Some(column), table.modified_at()];
@@ -381,6 +385,12 @@ impl RuleSession<'_> {
         }
         hides
     }
+}
+
+/// A condition that finds deleted rows, too, since it names the column.
+fn deleted_or_not(column: usize) -> Condition {
+    let live = Condition::IsNull { column };
+    Condition::Or(vec![live.clone(), Condition::Not(Box::new(live))])
 }
 
 /// Conditions that columns equal values.

@@ -231,6 +231,10 @@ impl TableRules {
             let value = given.or_else(|| column.default.clone()).unwrap_or_default();
             row.push(match value {
                 Value::Null if makes_key && schema.key() == [place] => Value::Int(0),
+                // Nobody writes it, and the engine calculates it later.
+                Value::Null if !column.nullable && column.generated.is_some() => {
+                    column.added_value()
+                }
                 Value::Null if !column.nullable => return None,
                 value => value,
             });

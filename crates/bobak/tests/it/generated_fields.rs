@@ -1,6 +1,7 @@
 //! Generated fields: records, dynamic rows, hooks' checks, migrations and copies.
 
 use bobak::prelude::*;
+use bobak::rules::Violations;
 use bobak::schema::{ColumnSchema, TableSchema};
 use bobak::{DynRow, migration::Drops};
 use std::sync::Arc;
@@ -109,5 +110,45 @@ fn migrations_drop_and_add_changed_expressions() {
         }
         let undo = plan.undo.expect("nothing is lost that cannot be computed");
         assert!(!undo.is_empty());
+    });
+}
+
+/// Whole rows are valid if the first number is not the larger one.
+fn in_order(pair: &OrderedPair, violations: &mut Violations) {
+    if pair.low > pair.high {
+        violations.add(OrderedPair::LOW, "must be at most high");
+    }
+}
+
+#[derive(Record, Debug)]
+#[record(validate = in_order)]
+struct OrderedPair {
+    id: i64,
+    low: i64,
+    high: i64,
+    #[record(generated = "low * high")]
+    product: i64,
+}
+
+#[test]
+fn rows_without_their_generated_field_have_rules_and_hooks() {
+    crate::engines::on_each(|place| {
+        let builder = Db::builder().record::<OrderedPair>();
+        let db = place.open(builder.before_insert(|_, new: &mut OrderedPair| match new.low {
+            13 => Err(Error::new(ErrorKind::Misuse, "not this one")),
+            _ => Ok(()),
+        }));
+        let pairs = db.dynamic("ordered_pair").unwrap();
+        let insert = |low: i64, high: i64| {
+            let mut row = DynRow::new();
+            row.set("low", low).unwrap();
+            row.set("high", high).unwrap();
+            pairs.insert(&row).map_err(|error| error.kind())
+        };
+        assert_eq!(insert(9, 1).unwrap_err(), ErrorKind::Invalid);
+        assert_eq!(insert(13, 14).unwrap_err(), ErrorKind::Misuse);
+        insert(2, 3).unwrap();
+        let stored = db.table::<OrderedPair>().unwrap().list(Query::all()).unwrap();
+        assert_eq!((stored.len(), stored[0].product), (1, 6));
     });
 }

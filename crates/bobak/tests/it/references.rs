@@ -180,3 +180,29 @@ fn tables_may_refer_to_each_other() {
 fn tables_may_refer_to_each_other_on_servers() {
     crate::engines::on_servers(circular);
 }
+
+#[derive(Record)]
+#[record(table = "unregistered_target")]
+struct Target {
+    id: i64,
+}
+
+#[derive(Record)]
+#[record(table = "referring_row")]
+struct Referring {
+    id: i64,
+    #[record(references = Target)]
+    target_id: i64,
+}
+
+#[test]
+fn a_reference_to_a_table_that_does_not_exist_is_found_at_creation() {
+    crate::engines::on_each(|place| {
+        let db = Db::builder().record::<Referring>().open(&place.url).unwrap();
+        let error = db.create_missing_tables().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema);
+        assert!(error.to_string().contains("'unregistered_target' does not exist"), "{error}");
+        assert!(error.to_string().contains("register its record"), "{error}");
+        assert!(db.tables().unwrap().is_empty());
+    });
+}

@@ -389,3 +389,72 @@ fn the_change_log_has_the_update() {
 fn the_constant_is_the_field() {
     assert_eq!(Order::DELETION.index(), Order::REMOVED.index());
 }
+
+/// A tag of an order, which stays when it is deleted.
+#[derive(Record, Debug)]
+#[record(table = "soft_order_tag")]
+struct OrderTag {
+    #[record(key, references = Order)]
+    order_id: i64,
+    #[record(key, references = Note)]
+    note_id: i64,
+    #[record(deleted_at)]
+    deleted_at: Option<Timestamp>,
+}
+
+impl Order {
+    const NOTES: ToMany<Order, Note> = OrderTag::ORDER.inverse().then(OrderTag::NOTE);
+}
+
+#[test]
+fn deleted_links_are_added_again() {
+    on_each(|place| {
+        let builder = Db::builder().record::<Customer>().record::<Order>();
+        let db = place.open(builder.record::<Note>().record::<OrderTag>());
+        let (customers, orders) = (db.table::<Customer>().unwrap(), db.table::<Order>().unwrap());
+        let customer_id = customers.insert(&customer("Ada")).unwrap();
+        let order = order(1, customer_id);
+        orders.insert(&order).unwrap();
+        let note = |_| db.table().unwrap().insert(&Note { id: 0, order_id: 1 }).unwrap();
+        let notes: Vec<i64> = (0..3).map(note).collect();
+        let links = orders.links(Order::NOTES, 1).unwrap();
+        let tags = db.table::<OrderTag>().unwrap();
+        let found = || -> Vec<i64> {
+            tags.list(Query::all()).unwrap().iter().map(|tag| tag.note_id).collect()
+        };
+        assert_eq!(links.add([notes[0], notes[1]]).unwrap(), 2);
+        assert_eq!(links.remove([notes[0]]).unwrap(), 1);
+        assert_eq!(found(), [notes[1]]);
+        let replaced = links.replace([notes[0], notes[2]]).unwrap();
+        assert_eq!((replaced.added, replaced.removed), (2, 1));
+        assert_eq!(found(), [notes[0], notes[2]]);
+        assert_eq!(links.add([notes[1]]).unwrap(), 1);
+        assert_eq!(links.add([notes[1]]).unwrap(), 0);
+        assert_eq!(found(), notes);
+    });
+}
+
+#[test]
+fn setting_the_time_to_null_restores_with_hooks_too() {
+    on_each(|place| {
+        let builder = Db::builder().record::<Customer>();
+        let db = place.open(builder.before_update(|_, _: &Customer, new: &mut Customer| {
+            new.name.push('!');
+            Ok(())
+        }));
+        let customers = db.table::<Customer>().unwrap();
+        let id = customers.insert(&customer("Ada")).unwrap();
+        for restore in [true, false] {
+            customers.delete(id).unwrap();
+            assert!(customers.get(id).unwrap().is_none());
+            // Other updates do not find it.
+            assert!(!customers.set(id, [Customer::NAME.set("x")]).unwrap());
+            let assign = [Customer::DELETED_AT.set(None::<Timestamp>)];
+            match restore {
+                true => assert!(customers.set(id, assign).unwrap()),
+                false => assert_eq!(customers.set_where(Customer::ID.eq(id), assign).unwrap(), 1),
+            }
+        }
+        assert_eq!(customers.require(id).unwrap().name, "Ada!!");
+    });
+}

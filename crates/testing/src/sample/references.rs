@@ -13,7 +13,8 @@ pub struct ReferencedKeys {
     /// Whether the table refers to itself.
     pub is_own: bool,
     referenced: Vec<String>,
-    is_nullable: bool,
+    /// The columns that may be NULL: if one is, the others refer to nothing.
+    nullable: Vec<usize>,
     /// Whether each row refers to another one: the keys are used in turn.
     is_unique: bool,
     values: Vec<Value<'static>>,
@@ -23,7 +24,7 @@ impl ReferencedKeys {
     pub fn new(table: &TableSchema, key: &ForeignKey) -> Self {
         let nullable = |place: &usize| table.columns().get(*place).is_some_and(|c| c.nullable);
         Self {
-            is_nullable: key.columns.iter().any(nullable),
+            nullable: key.columns.iter().filter(|place| nullable(place)).copied().collect(),
             is_own: key.table.eq_ignore_ascii_case(table.name()),
             is_unique: is_unique(table, &key.columns),
             columns: key.columns.clone(),
@@ -56,6 +57,11 @@ impl ReferencedKeys {
         Ok(())
     }
 
+    /// Whether a row may refer to nothing, if these columns are set.
+    fn is_nullable(&self, set: &[usize]) -> bool {
+        self.nullable.iter().any(|place| !set.contains(place))
+    }
+
     fn len(&self) -> usize {
         self.values.len() / self.columns.len().max(1)
     }
@@ -72,20 +78,23 @@ impl ReferencedKeys {
             return Ok(true);
         }
         let count = self.len() as u64;
-        if count == 0 && !self.is_nullable {
+        if count == 0 && !self.is_nullable(set) {
             let message = format!(
                 "a row needs a row of '{}' to refer to, and there is none: ask for rows of that table too",
                 self.table
             );
             return Err(Error::new(ErrorKind::Constraint, message));
         }
-        if count == 0 || self.is_nullable && random.percent(10) {
-            for place in self.columns.iter().filter(|place| !set.contains(place)) {
-                if let Some(slot) = row.get_mut(*place) {
+        if count == 0 || self.is_nullable(set) && random.percent(10) {
+            // The other columns get values of their own.
+            let free: Vec<_> =
+                self.nullable.iter().filter(|at| !set.contains(at)).copied().collect();
+            for &place in &free {
+                if let Some(slot) = row.get_mut(place) {
                     *slot = Value::Null;
                 }
             }
-            set.extend(&self.columns);
+            set.extend(free);
             return Ok(true);
         }
         let chosen =

@@ -204,3 +204,21 @@ fn untyped_columns_of_other_programs_get_the_values_that_they_declare() {
     let dates = "SELECT count(*) AS n FROM other WHERE date(f) IS NULL AND f IS NOT NULL";
     assert_eq!(db.sql::<(i64,)>(dates, ()).unwrap(), [(0,)]);
 }
+
+#[test]
+fn a_composite_foreign_key_with_one_optional_column_refers_to_a_row_or_to_nothing() {
+    let db = Db::open("sqlite::memory:").unwrap();
+    for sql in [
+        "CREATE TABLE shelf (shop INTEGER, number INTEGER, PRIMARY KEY (shop, number))",
+        "CREATE TABLE item (id INTEGER PRIMARY KEY, shop INTEGER NOT NULL, shelf INTEGER, \
+         FOREIGN KEY (shop, shelf) REFERENCES shelf (shop, number))",
+    ] {
+        db.execute(sql, ()).unwrap();
+    }
+    Sample::new(3).rows("shelf", 10).rows("item", 200).fill(&db).unwrap();
+    let counts = "SELECT count(*), count(shelf) FROM item";
+    let (all, with_shelf) = db.sql::<(i64, i64)>(counts, ()).unwrap()[0];
+    assert_eq!(all, 200);
+    assert!((100..200).contains(&with_shelf), "{with_shelf}");
+    assert!(db.sql::<DynRow>("PRAGMA foreign_key_check", ()).unwrap().is_empty());
+}
