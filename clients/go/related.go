@@ -1,6 +1,9 @@
 package bobak
 
-import "context"
+import (
+	"context"
+	"reflect"
+)
 
 // Related returns, for each parent, the rows of a query that are related to it: those whose column has
 // the value that key returns, in the query's order. It sends one query for all parents, or none if no
@@ -35,7 +38,7 @@ func Related[P, T any, K comparable](
 	}
 	all := *query
 	all.conditions = append(append([]Condition{}, query.conditions...), Col(column).In(wanted...))
-	all.limit, all.offset = nil, 0
+	all.limit, all.offset = query.relatedLimit(wanted), 0
 	rows, err := all.All(ctx)
 	if err != nil {
 		return nil, err
@@ -51,6 +54,19 @@ func Related[P, T any, K comparable](
 		}
 	}
 	return related, nil
+}
+
+// relatedLimit returns the limit of all rows that are related to these values. The query's limit is one for each value. A
+// text may equal others in a column without case, which are not related.
+func (q *Query[T]) relatedLimit(wanted []any) *uint64 {
+	if len(wanted) != 1 || q.limit == nil || reflect.TypeOf(wanted[0]).Kind() == reflect.String {
+		return nil
+	}
+	limit := q.offset + *q.limit
+	if limit < q.offset {
+		return nil
+	}
+	return &limit
 }
 
 // limited returns the rows within the query's limit and offset.

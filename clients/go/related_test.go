@@ -87,8 +87,8 @@ func TestRelatedRows(t *testing.T) {
 		for _, item := range []Item{{0, 10, 3}, {0, 10, 5}, {0, 10, 4}, {0, 11, 1}} {
 			ok(t, items.Insert(ctx, &item))
 		}
-		amounts := func(query *Query[Item]) [][]int64 {
-			rows, err := Related(ctx, query, "purchase_id", all,
+		amountsOf := func(query *Query[Item], purchases []Purchase) [][]int64 {
+			rows, err := Related(ctx, query, "purchase_id", purchases,
 				func(purchase *Purchase) *int64 { return &purchase.ID },
 				func(item *Item) *int64 { return &item.PurchaseID })
 			ok(t, err)
@@ -100,6 +100,7 @@ func TestRelatedRows(t *testing.T) {
 			}
 			return found
 		}
+		amounts := func(query *Query[Item]) [][]int64 { return amountsOf(query, all) }
 		largest := items.Where(Col("amount").Gt(1)).OrderBy("-amount")
 		for _, one := range []struct {
 			found, expected [][]int64
@@ -107,6 +108,7 @@ func TestRelatedRows(t *testing.T) {
 			{amounts(items.Where()), [][]int64{{3, 5, 4}, {1}, nil}},
 			{amounts(largest), [][]int64{{5, 4, 3}, nil, nil}},
 			{amounts(largest.Limit(1).Offset(1)), [][]int64{{4}, nil, nil}},
+			{amountsOf(largest.Limit(1).Offset(1), all[:1]), [][]int64{{4}}},
 		} {
 			if !reflect.DeepEqual(one.found, one.expected) {
 				t.Errorf("found %v, expected %v", one.found, one.expected)

@@ -9,6 +9,8 @@ import pytest
 
 import bobak
 from bobak import ErrorKind, col
+from bobak._core import table as ops
+from bobak._core.query import Query
 
 
 @dataclass
@@ -73,6 +75,14 @@ def fill(db: bobak.Database) -> None:
     db.table(Item).insert_many(Item(0, purchase, amount) for purchase, amount in amounts)
 
 
+def test_the_limit_is_sent_for_one_record() -> None:
+    query = Query(limit=2, offset=3)
+    for keys, limit in [([7, None, 7], 5), ([7, 8], None), (["a"], None)]:
+        sent = ops.related_query(query, "id", keys)
+        assert sent is not None
+        assert (sent.limit, sent.offset) == (limit, 0)
+
+
 def test_related_rows(url: str) -> None:
     with bobak.connect(url) as db:
         fill(db)
@@ -86,6 +96,8 @@ def test_related_rows(url: str) -> None:
         largest = items.where(col.amount > 1).order_by("-amount")
         assert amounts(largest) == [[5, 4, 3], [], []]
         assert amounts(largest.limit(1, offset=1)) == [[4], [], []]
+        of_one = largest.limit(1, offset=1).related("purchase_id", purchases[:1], "id")
+        assert [[item.amount for item in row] for row in of_one] == [[4]]
         # Along a reference: at most one row for each record.
         customers = db.table(Customer).where().related("id", purchases, "customer_id")
         assert customers == [[Customer(1, "Ada")], [Customer(2, "Bob")], []]

@@ -198,15 +198,18 @@ export class Selection<T> implements AsyncIterable<T> {
     const isKey = (value: unknown) => value !== null && value !== undefined;
     const wanted = new Map(records.map((record) => record[key]).filter(isKey).map((value) => [text(value), value]));
     const groups = new Map<string, T[]>();
+    const end = this.#limit === null ? undefined : this.#offset + this.#limit;
     if (wanted.size > 0) {
-      const all = this.where(col(column).in([...wanted.values()])).#with((copy) => ([copy.#limit, copy.#offset] = [null, 0]));
+      const values = [...wanted.values()];
+      // The limit is one for each record. A text may equal others in a column without case, which are not related.
+      const limit = values.length === 1 && typeof values[0] !== "string" ? (end ?? null) : null;
+      const all = this.where(col(column).in(values)).#with((copy) => ([copy.#limit, copy.#offset] = [limit, 0]));
       for (const row of await all.all()) {
         const group = groups.get(text(row[column]));
         if (group) group.push(row);
         else groups.set(text(row[column]), [row]);
       }
     }
-    const end = this.#limit === null ? undefined : this.#offset + this.#limit;
     return records.map((record) => (groups.get(text(record[key])) ?? []).slice(this.#offset, end));
   }
   /** The first row, or undefined. */

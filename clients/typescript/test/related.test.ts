@@ -33,6 +33,8 @@ overEachTransport("related rows", async (whole) => {
   const largest = items.where(col("amount").gt(1)).orderBy("-amount");
   assert.deepEqual(await amounts(largest), [[5, 4, 3], [], []]);
   assert.deepEqual(await amounts(largest.limit(1, 1)), [[4], [], []]);
+  const ofOne = await largest.limit(1, 1).related("purchase_id", all.slice(0, 1), "id");
+  assert.deepEqual(ofOne.map((rows) => rows.map((item) => Number(item.amount))), [[4]]);
   // Along a reference: at most one row for each record.
   const referenced = await customers.where().related("id", all, "customer_id");
   assert.deepEqual(referenced, [[{ id: 1n, name: "Ada" }], [{ id: 2n, name: "Bob" }], []]);
