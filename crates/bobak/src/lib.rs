@@ -112,8 +112,9 @@ pub mod query {
     /// The parts of a [`JoinQuery`]: of expressions, and over several records.
     pub use bobak_core::join;
     pub use bobak_core::join::{
-        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, JsonMethods, Location, WindowMethods,
-        dense_rank, exists, from, location, not, nth, rank, row_number, when, whole, window,
+        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, JsonMethods, Location, SetMethods,
+        WindowMethods, dense_rank, exists, from, location, not, nth, rank, row_number, when, whole,
+        window,
     };
     pub use bobak_core::plan::{IndexAdvice, PlanAccess, PlanStep, QueryPlan};
     pub use bobak_core::{
@@ -165,8 +166,8 @@ pub mod relation {
 pub mod types {
     pub use crate::record_arg::RecordArg;
     pub use bobak_core::{
-        Currency, Date, DateTime, Field, IntoStored, Json, Key, OnRequest, Time, Timestamp, Uuid,
-        Vector,
+        Currency, Date, DateTime, EnumSet, Field, IntoStored, Json, Key, OnRequest, SetMember,
+        Time, Timestamp, Uuid, Vector,
     };
 }
 
@@ -238,9 +239,9 @@ pub mod engine {
 
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
-    pub use crate::query::{ExpressionMethods, JsonMethods, WindowMethods};
+    pub use crate::query::{ExpressionMethods, JsonMethods, SetMethods, WindowMethods};
     pub use crate::types::{
-        Currency, Date, DateTime, Json, OnRequest, Time, Timestamp, Uuid, Vector,
+        Currency, Date, DateTime, EnumSet, Json, OnRequest, Time, Timestamp, Uuid, Vector,
     };
     pub use crate::{
         Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,

@@ -141,8 +141,8 @@ pub use subquery::SubQuery;
 pub use sum::Sum;
 pub use template::{QueryTemplate, SlotValues, TemplateParameter, TemplateQuery};
 pub use types::{
-    Currency, Date, DatePart, DateTime, DateUnit, Json, Storage, Time, Timestamp, Type, Uuid,
-    Vector, is_json, stored_literal, vector_bytes, vector_numbers,
+    Currency, Date, DatePart, DateTime, DateUnit, EnumSet, Json, SetMember, Storage, Time,
+    Timestamp, Type, Uuid, Vector, is_json, stored_literal, vector_bytes, vector_numbers,
 };
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

@@ -244,6 +244,16 @@ impl<const N: usize> FromRow for crate::Vector<N> {
     }
 }
 
+impl<E: crate::SetMember> FromRow for crate::EnumSet<E> {
+    fn width() -> Option<usize> {
+        Some(1)
+    }
+
+    fn from_row(row: &dyn Row) -> Result<Self> {
+        read_place(row, 0)
+    }
+}
+
 impl<T> FromRow for crate::Json<T>
 where
     Self: Field,

@@ -228,7 +228,7 @@ pub fn derive_from_row(input: TokenStream) -> TokenStream {
 /// ```
 ///
 /// An enum must say how it is stored. A stored value that no variant has is a `Mismatch`, which
-/// names it and those allowed. A newtype, a tuple struct of one field, is stored as that field is.
+/// names it and those allowed. One that is stored as integers from 0 to 62 gets `SetMember`, too, for fields of the type `EnumSet`. A newtype, a tuple struct of one field, is stored as that field is.
 ///
 /// | attribute | on | meaning | default |
 /// |---|---|---|---|

@@ -37,6 +37,7 @@ mod dynamic;
 #[cfg(feature = "encryption")]
 mod encryption; // a separate run: SQLCipher replaces SQLite
 mod engines;
+mod enum_sets; // in fields, and conditions of them
 mod examples;
 mod explain;
 mod expressions; // in queries of rows and groups

@@ -18,6 +18,7 @@ mod over;
 mod query;
 mod scalar;
 mod selection;
+mod set_test;
 mod subquery;
 mod tables;
 mod text_test;
@@ -55,6 +56,7 @@ pub use selection::{
     JoinOrderPart, JoinPart, JoinSelection, NullPlaced, OrderedPart, PartPlace, RecordPlace,
     WholeRecord, whole,
 };
+pub use set_test::{SetMethods, SetTest};
 pub use subquery::{AmongRows, Existence, QueryValue, SubqueryTables, exists};
 pub use tables::{
     EndOfTables, FirstTable, InnerJoined, JoinedRecords, JoinedTable, JoinedTables, JoinsTable,

@@ -3,6 +3,7 @@
 mod currency;
 mod currency_operators;
 mod date_part;
+mod enum_set;
 mod json;
 mod sql_literal;
 mod time;
@@ -11,6 +12,7 @@ mod vector;
 
 pub use self::currency::Currency;
 pub use self::date_part::{DatePart, DateUnit};
+pub use self::enum_set::{EnumSet, SetMember};
 pub use self::json::{Json, is_json};
 pub use self::sql_literal::stored_literal;
 pub use self::uuid::Uuid;

@@ -80,6 +80,7 @@ impl<'a> Enumeration<'a> {
         };
         let (ty, class) = (ident(ty), ident(class));
         let unknown = unknown(&plain(name), &allowed);
+        let member = self.set_member(&variants);
         quote! {
             #[allow(deprecated, unused_qualifications)]
             const _: () = {
@@ -113,7 +114,32 @@ impl<'a> Enumeration<'a> {
                         })
                     }
                 }
+                #member
             };
+        }
+    }
+
+    /// Lets its values be in sets, if each number is that of a bit.
+    fn set_member(&self, variants: &[&Ident]) -> TokenStream {
+        let StoredValues::Integer(numbers) = &self.stored else { return TokenStream::new() };
+        let numbers: Vec<u32> =
+            numbers.iter().filter_map(|number| u32::try_from(*number).ok()).collect();
+        if numbers.len() != variants.len() || numbers.iter().any(|number| *number > 62) {
+            return TokenStream::new();
+        }
+        let name = self.ident;
+        quote! {
+            #[automatically_derived]
+            impl __bobak::SetMember for #name {
+                const ALL: &'static [Self] = &[#(Self::#variants),*];
+
+                #[inline]
+                fn number(&self) -> u32 {
+                    match self {
+                        #(Self::#variants => #numbers,)*
+                    }
+                }
+            }
         }
     }
 }
