@@ -6,7 +6,7 @@ use super::{
 };
 use crate::OtherTables;
 use crate::condition::{COMPARISONS, encode as encode_condition, handle_of};
-use crate::schema::{encode_type, number_of};
+use crate::schema::encode_type;
 use crate::value;
 use crate::writer::Encode;
 use bobak_core::join::{
@@ -62,7 +62,7 @@ impl JoinEncoder<'_> {
     }
 
     fn rows(&mut self, rows: &JoinRows) -> Result<()> {
-        self.tag(rows::OF_QUERIES).tag(number_of(SET_OPERATORS, &rows.operator));
+        self.tag(rows::OF_QUERIES).tag(listed(SET_OPERATORS, &rows.operator)?);
         self.out.encode_position(rows.queries.len())?;
         rows.queries.iter().try_for_each(|query| match query.join.outer {
             0 => self.join(&query.join),
@@ -131,12 +131,12 @@ impl JoinEncoder<'_> {
                 encode_type(self.out, *ty);
             }
             JoinExpr::Calculation(operator, parts) => {
-                let operator = number_of(OPERATORS, operator);
+                let operator = listed(OPERATORS, operator)?;
                 self.tag(expr::CALCULATION).tag(operator).expr(&parts.0)?;
                 self.expr(&parts.1)?;
             }
             JoinExpr::Aggregate(function, argument) => {
-                let function = number_of(AGGREGATES, function);
+                let function = listed(AGGREGATES, function)?;
                 self.tag(expr::AGGREGATE).tag(function).expr(argument)?;
             }
             JoinExpr::Function(function, arguments) => self.function(*function, arguments)?,
@@ -157,7 +157,7 @@ impl JoinEncoder<'_> {
             }
             JoinFunction::Part(part) => self.tag(PART).out.encode_text(part.name())?,
             JoinFunction::StartOf(unit) => self.tag(START_OF).out.encode_text(unit.name())?,
-            plain => self.out.encode_u8(number_of(FUNCTIONS, &plain)),
+            plain => self.out.encode_u8(listed(FUNCTIONS, &plain)?),
         }
         self.exprs(arguments)
     }
@@ -189,7 +189,7 @@ impl JoinEncoder<'_> {
             WindowFunction::First => self.out.encode_u8(window::FIRST),
             WindowFunction::Last => self.out.encode_u8(window::LAST),
             WindowFunction::Aggregate(function, last) => {
-                self.tag(window::AGGREGATE).tag(number_of(AGGREGATES, &function));
+                self.tag(window::AGGREGATE).tag(listed(AGGREGATES, &function)?);
                 self.out.encode_option(last, |out, last| {
                     out.encode_u32(last);
                     Ok(())
@@ -208,7 +208,7 @@ impl JoinEncoder<'_> {
             }
             JoinCondition::Compare(left, comparison, right) => {
                 self.tag(condition::COMPARE).expr(left)?;
-                self.tag(number_of(COMPARISONS, comparison)).expr(right)?;
+                self.tag(listed(COMPARISONS, comparison)?).expr(right)?;
             }
             JoinCondition::IsNull(expr, wanted) => {
                 self.tag(condition::IS_NULL).tag((*wanted).into()).expr(expr)?;
@@ -247,7 +247,13 @@ impl JoinEncoder<'_> {
     }
 }
 
-/// The error of a join that the facade does not make.
+/// The number of something: its position in the list of all that the protocol expresses.
+fn listed<T: PartialEq>(list: &[T], item: &T) -> Result<u8> {
+    let position = list.iter().position(|other| other == item);
+    position.and_then(|position| u8::try_from(position).ok()).ok_or_else(inexpressible)
+}
+
+/// The error of what the protocol lacks, and of a join that the facade does not make.
 #[cold]
 fn inexpressible() -> Error {
     Error::new(ErrorKind::Unsupported, "the protocol cannot express this query")
