@@ -36,7 +36,7 @@ impl MonitoringOptions {
             options = options.timeout(timeout);
         }
         if let Some(threshold) = self.slow {
-            options = options.slow(threshold, move |statement| screen.note(statement));
+            options = options.slow(threshold, move |statement| screen.log(statement));
         }
         Arc::new(MonitoredEngine::new(engine, StatementMonitor::new(options)))
     }

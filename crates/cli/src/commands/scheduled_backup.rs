@@ -165,7 +165,7 @@ impl BackupTask {
                     }
                     Err(error) => {
                         if !stop.is_requested() {
-                            self.screen.note(format_args!("backup of {name} failed: {error}"));
+                            self.screen.log(format_args!("backup of {name} failed: {error}"));
                         }
                         self.interval.min(RETRY_INTERVAL)
                     }
@@ -203,7 +203,7 @@ impl BackupTask {
         for file in surplus(self.backups_of(name), made, self.keep) {
             if let Err(error) = fs::remove_file(&file) {
                 let error = Error::io(format_args!("delete {}", file.display()), &error);
-                self.screen.note(format_args!("an old backup could not be deleted: {error}"));
+                self.screen.log(format_args!("an old backup could not be deleted: {error}"));
             }
         }
     }

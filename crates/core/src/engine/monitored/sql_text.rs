@@ -27,13 +27,15 @@ pub(super) fn write_shape(syntax: SqlSyntax, sql: &str, out: &mut dyn Write) -> 
             blank = true;
             continue;
         }
-        let is_value = matches!(
-            token.kind,
+        let is_value = match token.kind {
             SqlTokenKind::Text
-                | SqlTokenKind::Blob
-                | SqlTokenKind::Number
-                | SqlTokenKind::Parameter
-        );
+            | SqlTokenKind::Blob
+            | SqlTokenKind::Number
+            | SqlTokenKind::Parameter => true,
+            // It reaches to the end of the text, and so has the values after it.
+            SqlTokenKind::QuotedName => !is_closed(token.text),
+            _ => false,
+        };
         let before = list;
         list = before.after(is_value, token.is_operator(","));
         match (before, list) {
@@ -57,6 +59,16 @@ pub(super) fn write_shape(syntax: SqlSyntax, sql: &str, out: &mut dyn Write) -> 
         blank = false;
     }
     Ok(())
+}
+
+/// Whether a quoted name ends with its quote.
+fn is_closed(name: &str) -> bool {
+    match name.chars().next() {
+        Some('[') => name.ends_with(']'),
+        // A quote within the name is doubled.
+        Some(quote) => name.matches(quote).count() % 2 == 0,
+        None => true,
+    }
 }
 
 /// How far a list of values was read.
@@ -98,6 +110,10 @@ mod tests {
             shape("SELECT  a, b -- of\nFROM t WHERE c = 'it''s' AND d>1.5 AND \"e\" = x'00'"),
             "SELECT a, b FROM t WHERE c = ? AND d>? AND \"e\" = ?"
         );
+        assert_eq!(shape("SELECT \"x FROM t WHERE a = 'secret'"), "SELECT ?");
+        assert_eq!(shape("SELECT [x FROM t WHERE a = 'secret'"), "SELECT ?");
+        assert_eq!(shape("SELECT `x`` FROM t WHERE a = 'secret'"), "SELECT ?");
+        assert_eq!(shape("SELECT \"a\"\"b\", [c] FROM t"), "SELECT \"a\"\"b\", [c] FROM t");
         assert_eq!(first_word(SqlSyntax::Sqlite, " /* a */ Insert INTO t"), "Insert");
     }
 
