@@ -68,6 +68,20 @@ def test_values_at_the_edges(url: str) -> None:
                 assert caught.value.kind is ErrorKind.OUT_OF_RANGE, (name, wrong)
 
 
+def test_conditions_that_are_nested_too_deeply() -> None:
+    for deep in (300, 10_000):
+        with pytest.raises(bobak.Error, match="nested deeper than 200 levels") as raised:
+            condition = col.id == 0
+            for number in range(deep):
+                condition = ~(condition & (col.id == number))
+        assert raised.value.kind is ErrorKind.OUT_OF_RANGE
+    # What is not nested may be long.
+    condition = col.id == 0
+    for number in range(10_000):
+        condition = condition | (col.id == number)
+    assert condition.depth == 2
+
+
 def test_a_long_batch(socket_url: str) -> None:
     with bobak.connect(socket_url) as db:
         db.create(Person)

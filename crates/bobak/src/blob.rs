@@ -16,6 +16,7 @@ use bobak_core::{
 };
 use std::fmt;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::panic::Location;
 use std::sync::Arc;
 
 /// How many bytes of a value are read at once.
@@ -73,7 +74,9 @@ impl<T: Record> Table<'_, T> {
         key: impl Into<T::Key>,
         column: Column<T, V>,
     ) -> Result<Option<BlobReader<'_>>> {
-        key.into().with_values(|key| BlobReader::open(&self.access, key, column.index()))
+        let place = Location::caller();
+        let open = |key: &[Value<'_>]| BlobReader::open(&self.access, key, column.index(), place);
+        key.into().with_values(open)
     }
 
     /// Replaces a field of bytes of the record with this key by the `length` bytes that a reader returns; returns `false` if
@@ -94,6 +97,7 @@ impl<T: Record> Table<'_, T> {
         length: u64,
         source: impl Read,
     ) -> Result<bool> {
+        let _at = CallSite::enter();
         key.into().with_values(|key| write(&self.access, key, column.index(), length, source))
     }
 }
@@ -106,7 +110,7 @@ impl DynTable<'_> {
     #[track_caller]
     pub fn read_blob(&self, key: impl Parameters, column: &str) -> Result<Option<BlobReader<'_>>> {
         let (key, column) = (self.accept_key(key)?, self.access.schema.column(column)?);
-        BlobReader::open(&self.access, &key, column)
+        BlobReader::open(&self.access, &key, column, Location::caller())
     }
 
     /// As [`Table::write_blob`].
@@ -122,11 +126,11 @@ impl DynTable<'_> {
         source: impl Read,
     ) -> Result<bool> {
         let (key, column) = (self.accept_key(key)?, self.access.schema.column(column)?);
+        let _at = CallSite::enter();
         write(&self.access, &key, column, length, source)
     }
 }
 
-#[track_caller]
 fn write(
     access: &TableAccess<'_>,
     key: &[Value<'_>],
@@ -134,7 +138,6 @@ fn write(
     length: u64,
     mut source: impl Read,
 ) -> Result<bool> {
-    let _at = CallSite::enter();
     let value = ValueAddress { table: &access.schema, key, column };
     value.check_written()?;
     let write = |session: &dyn Session| session.write_value(&value, length, &mut source);
@@ -157,12 +160,18 @@ pub struct BlobReader<'a> {
     part: (u64, Vec<u8>),
     /// The most bytes that are read at once.
     limit: usize,
+    /// Where the program opened it.
+    place: &'static Location<'static>,
 }
 
 impl<'a> BlobReader<'a> {
-    #[track_caller]
-    fn open(access: &'a TableAccess<'_>, key: &[Value<'_>], column: usize) -> Result<Option<Self>> {
-        let _at = CallSite::enter();
+    fn open(
+        access: &'a TableAccess<'_>,
+        key: &[Value<'_>],
+        column: usize,
+        place: &'static Location<'static>,
+    ) -> Result<Option<Self>> {
+        let _at = CallSite::enter_at(place);
         ValueAddress { table: &access.schema, key, column }.check()?;
         let (session, limit) = match &access.source {
             SessionSource::Engine(handle) => {
@@ -188,6 +197,7 @@ impl<'a> BlobReader<'a> {
             position: 0,
             part: (0, Vec::new()),
             limit,
+            place,
         };
         let state = reader.read_part().map_err(|error| access.in_table(error))?;
         let Some(length) = state.and_then(|state| state.length) else { return Ok(None) };
@@ -210,6 +220,7 @@ impl<'a> BlobReader<'a> {
 
     /// Reads the part at the position.
     fn read_part(&mut self) -> Result<Option<ValueState>> {
+        let _at = CallSite::enter_at(self.place);
         let Self { session, table, key, column, position, part, limit, .. } = self;
         let value = ValueAddress { table, key, column: *column };
         let range = ValueRange { offset: *position, limit: *limit };

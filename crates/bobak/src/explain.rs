@@ -8,6 +8,7 @@ use crate::parameters::Parameters;
 use crate::shape::Shape;
 use crate::table::Table;
 use bobak_core::plan::{ExplainedQuery, PlanStep, QueryPlan};
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Engine, EngineLayer, Error, ErrorKind, Join, JoinQuery, Query, Record, Result, Row, Session,
     SessionLayer, Source, TableSchema, Value,
@@ -39,7 +40,9 @@ impl<T: Record> Table<'_, T> {
     ///
     /// # Errors
     /// `Unsupported`, before any I/O, on other engines; as [`list`](Table::list).
+    #[track_caller]
     pub fn explain(&self, query: impl Into<Query<T>>) -> Result<QueryPlan> {
+        let _at = CallSite::enter();
         let select = self.access.select_all(&query.into())?;
         let select = self.access.source.with_values_of_subqueries(select)?;
         let query = ExplainedQuery::Source(Source::Select(&select));
@@ -53,11 +56,13 @@ impl<T: Record> Table<'_, T> {
     ///
     /// # Errors
     /// As [`load`](Table::load); `Unsupported` in a transaction, and as [`explain`](Table::explain).
+    #[track_caller]
     pub fn explain_load<S: Shape<Record = T>>(
         &self,
         query: impl Into<Query<T>>,
         with: &S::With,
     ) -> Result<QueryPlan> {
+        let _at = CallSite::enter();
         record(&self.access.source, |source| {
             let table = Table::<T>::new(source.clone());
             table.load::<S>(query.into(), with).map(drop)
@@ -84,7 +89,9 @@ impl Db {
     ///
     /// # Errors
     /// As [`list`](Db::list), and as [`Table::explain`].
+    #[track_caller]
     pub fn explain_query<L, R>(&self, query: &JoinQuery<L, R>) -> Result<QueryPlan> {
+        let _at = CallSite::enter();
         let (source, join) = (self.source_of(query)?, query.to_join()?);
         if let Some(plan) = explain_on_engine(&source, &join)? {
             return Ok(plan);
@@ -109,7 +116,9 @@ impl Db {
     ///
     /// # Errors
     /// As [`sql`](Db::sql).
+    #[track_caller]
     pub fn explain(&self, text: &str, parameters: impl Parameters) -> Result<QueryPlan> {
+        let _at = CallSite::enter();
         let (text, parameters) = parameters.into_arguments()?.bind(text)?;
         self.catalog().explain_text(&text, &parameters)
     }

@@ -6,6 +6,7 @@ use crate::join;
 use crate::row_changes::{PART_BYTES, in_transaction};
 use crate::table::Table;
 use bobak_core::join::FilledColumns;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     DynRow, FieldSet, Interrupt, Join, JoinQuery, OnError, PartialInsert, Record, Result,
     RowBuffer, Session, TableSchema, Value, ValueRef, Verb, Write, WriteBatch,
@@ -56,11 +57,13 @@ impl<T: Record> Table<'_, T> {
     /// # Errors
     /// As [`insert`](Table::insert), with the number of the row; those of the query; `Unsupported` in a transaction for a
     /// query of another engine's tables.
+    #[track_caller]
     pub fn insert_from<L, R, C: FilledColumns<T, R>>(
         &self,
         columns: C,
         query: &JoinQuery<L, R>,
     ) -> Result<u64> {
+        let _at = CallSite::enter();
         let (join, columns) = (query.to_join()?, columns.columns());
         let access = &self.access;
         access.schema.check_writable()?;

@@ -7,6 +7,7 @@ use crate::record_arg::RecordArg;
 use crate::row_changes::in_transaction;
 use crate::table::Table;
 use bobak_core::join::{InnerJoined, JoinSelection};
+use bobak_core::statements::CallSite;
 use bobak_core::{
     AnyColumn, Assignment, Condition, Error, ErrorKind, Filter, JoinQuery, Key, Query, Record,
     Result, Selection, Value,
@@ -64,6 +65,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::insert`].
+    #[track_caller]
     pub fn insert(&self, record: impl RecordArg<T>) -> Result<R> {
         self.write(|table| table.insert(record))
     }
@@ -72,6 +74,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::insert_or_ignore`].
+    #[track_caller]
     pub fn insert_or_ignore(&self, record: impl RecordArg<T>) -> Result<Option<R>> {
         self.run(|source| match Table::<T>::new(source.clone()).insert_or_ignore(record)? {
             Some(key) => self.written(source, &key).map(Some),
@@ -83,6 +86,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::insert_or_replace`].
+    #[track_caller]
     pub fn insert_or_replace(&self, record: impl RecordArg<T>) -> Result<R> {
         self.write(|table| table.insert_or_replace(record))
     }
@@ -91,6 +95,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::upsert`].
+    #[track_caller]
     pub fn upsert(&self, record: impl RecordArg<T>) -> Result<R> {
         self.write(|table| table.upsert(record))
     }
@@ -99,6 +104,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::upsert_on`].
+    #[track_caller]
     pub fn upsert_on(&self, columns: impl Selection<T>, record: impl RecordArg<T>) -> Result<R> {
         self.write(|table| table.upsert_on(columns, record))
     }
@@ -107,6 +113,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::update`].
+    #[track_caller]
     pub fn update(&self, record: impl RecordArg<T>) -> Result<R> {
         let key = record.as_record().key();
         self.write(|table| table.update(record).map(|()| key))
@@ -116,6 +123,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::update_fields`].
+    #[track_caller]
     pub fn update_fields(
         &self,
         record: impl RecordArg<T>,
@@ -129,6 +137,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::set`].
+    #[track_caller]
     pub fn set(
         &self,
         key: impl Into<T::Key>,
@@ -142,6 +151,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::set_where`].
+    #[track_caller]
     pub fn set_where(
         &self,
         filter: Filter<T>,
@@ -154,6 +164,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::delete`].
+    #[track_caller]
     pub fn delete(&self, key: impl Into<T::Key>) -> Result<Option<R>> {
         let condition = key.into().with_values(|key| self.table.access.key_condition(key));
         self.delete_all(condition).map(|mut rows| rows.pop())
@@ -163,10 +174,12 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
     ///
     /// # Errors
     /// As [`Table::delete_where`].
+    #[track_caller]
     pub fn delete_where(&self, filter: Filter<T>) -> Result<Vec<R>> {
         self.delete_all(filter.into_condition())
     }
 
+    #[track_caller]
     fn set_all(
         &self,
         condition: Condition,
@@ -184,6 +197,7 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
         })
     }
 
+    #[track_caller]
     fn delete_all(&self, condition: Condition) -> Result<Vec<R>> {
         self.run(|source| {
             let access = self.table.access.within(source);
@@ -196,11 +210,14 @@ impl<T: Record, R> ReturningTable<'_, T, R> {
         })
     }
 
+    #[track_caller]
     fn run<A>(&self, work: impl FnOnce(&SessionSource<'_>) -> Result<A>) -> Result<A> {
+        let _at = CallSite::enter();
         let access = &self.table.access;
         in_transaction(&access.source, work).map_err(|error| access.in_table(error))
     }
 
+    #[track_caller]
     fn write(&self, write: impl FnOnce(&Table<'_, T>) -> Result<T::Key>) -> Result<R> {
         self.run(|source| {
             let key = write(&Table::<T>::new(source.clone()))?;

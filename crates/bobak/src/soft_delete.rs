@@ -29,6 +29,7 @@ impl<T: SoftDelete> Table<'_, T> {
     ///
     /// # Errors
     /// `Duplicate` if a live record has a unique value of the deleted one meanwhile; as [`set`](Table::set).
+    #[track_caller]
     pub fn restore(&self, key: impl Into<T::Key>) -> Result<bool> {
         let condition = key.into().with_values(|key| self.access.key_condition(key));
         self.restore_where(Filter::new(condition)).map(|rows| rows > 0)
@@ -38,6 +39,7 @@ impl<T: SoftDelete> Table<'_, T> {
     ///
     /// # Errors
     /// As [`restore`](Table::restore).
+    #[track_caller]
     pub fn restore_where(&self, filter: Filter<T>) -> Result<u64> {
         let filter = filter.and(T::DELETION.is_not_null());
         self.set_where(filter, [T::DELETION.set(None::<Timestamp>)])
@@ -47,6 +49,7 @@ impl<T: SoftDelete> Table<'_, T> {
     ///
     /// # Errors
     /// `Constraint` if another record refers to one of them with a restricting foreign key.
+    #[track_caller]
     pub fn purge(&self, before: Timestamp) -> Result<u64> {
         self.delete_where(T::DELETION.lt(before))
     }

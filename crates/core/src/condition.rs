@@ -403,12 +403,14 @@ fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 #[derive(Debug)]
 pub struct Filter<T> {
     condition: Condition,
+    /// How deeply the filters are nested of which it was built, up to one level more than a condition may have.
+    depth: u32,
     record: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Filter<T> {
     fn clone(&self) -> Self {
-        Self::new(self.condition.clone())
+        Self { condition: self.condition.clone(), ..*self }
     }
 }
 
@@ -416,30 +418,24 @@ impl<T> Filter<T> {
     /// A filter from an untyped condition.
     #[must_use]
     pub const fn new(condition: Condition) -> Self {
-        Self { condition, record: PhantomData }
+        Self { condition, depth: 1, record: PhantomData }
     }
 
     /// Rows that match both filters.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self::new(match (self.condition, other.condition) {
-            (Condition::And(mut parts), other) => {
-                parts.push(other);
-                Condition::And(parts)
-            }
-            (this, other) => Condition::And(vec![this, other]),
+        self.combined(other, Condition::And, |condition| match condition {
+            Condition::And(parts) => Ok(parts),
+            other => Err(other),
         })
     }
 
     /// Rows that match at least one of the filters.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        Self::new(match (self.condition, other.condition) {
-            (Condition::Or(mut parts), other) => {
-                parts.push(other);
-                Condition::Or(parts)
-            }
-            (this, other) => Condition::Or(vec![this, other]),
+        self.combined(other, Condition::Or, |condition| match condition {
+            Condition::Or(parts) => Ok(parts),
+            other => Err(other),
         })
     }
 
@@ -447,13 +443,43 @@ impl<T> Filter<T> {
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "reads like SQL, as `and` and `or` do")]
     pub fn not(self) -> Self {
-        Self::new(Condition::Not(Box::new(self.condition)))
+        if self.is_too_deep() {
+            return self;
+        }
+        let condition = Condition::Not(Box::new(self.condition));
+        Self { condition, depth: self.depth + 1, record: PhantomData }
     }
 
     /// The untyped condition.
     #[must_use]
     pub fn into_condition(self) -> Condition {
         self.condition
+    }
+
+    /// Adds `other` to the parts of this filter, if it has such; else both are the parts.
+    fn combined(
+        self,
+        other: Self,
+        of: fn(Vec<Condition>) -> Condition,
+        parts: fn(Condition) -> std::result::Result<Vec<Condition>, Condition>,
+    ) -> Self {
+        if self.is_too_deep() {
+            return self;
+        }
+        if other.is_too_deep() {
+            return other;
+        }
+        let (mut all, depth) = match parts(self.condition) {
+            Ok(all) => (all, self.depth.max(other.depth + 1)),
+            Err(this) => (vec![this], self.depth.max(other.depth) + 1),
+        };
+        all.push(other.condition);
+        Self { condition: of(all), depth, record: PhantomData }
+    }
+
+    /// Whether no query takes it. It stays as it is then, whatever is added: a deeper one would overflow the stack.
+    const fn is_too_deep(&self) -> bool {
+        self.depth > Condition::MAX_DEPTH
     }
 }
 

@@ -176,11 +176,11 @@ impl<T> Query<T> {
     /// Adds a filter that records must match too.
     #[must_use]
     pub fn and(mut self, filter: Filter<T>) -> Self {
-        let filter = filter.into_condition();
-        self.condition = Some(match self.condition {
-            Some(condition) => Condition::And(vec![condition, filter]),
+        let filter = match self.condition {
+            Some(condition) => Filter::new(condition).and(filter),
             None => filter,
-        });
+        };
+        self.condition = Some(filter.into_condition());
         self
     }
 

@@ -83,9 +83,18 @@ fn to_unit(rewrite: &mut Rewrite<'_>, e: &ParsedExpr<'_>, from: ValueKind, ty: T
         Some(SpelledLiteral::Text(text)) => {
             rewrite.replace(e, stored_text(&stored_literal(ty, &text)?));
         }
+        None if ty == Type::Currency && is_untyped_parameter(e, from) => {
+            rewrite.call("bobak_amount_given", e);
+        }
         None => rewrite.call(unit_function(ty), e),
     }
     Ok(())
+}
+
+/// Whether it is a value that was given without a type, such as a number of JSON: the decimal number that its text says.
+/// A float of a program has a type, and more decimals than the program meant.
+fn is_untyped_parameter(e: &ParsedExpr<'_>, from: ValueKind) -> bool {
+    from == ValueKind::Plain && matches!(e.kind, ExprKind::Parameter(_))
 }
 
 #[cold]
@@ -110,7 +119,7 @@ fn to_digits(rewrite: &mut Rewrite<'_>, e: &ParsedExpr<'_>, from: ValueKind) -> 
     }
 }
 
-fn not_an_amount(text: &str) -> String {
+pub(crate) fn not_an_amount(text: &str) -> String {
     format!("{text} is not an amount: it has at most four decimals, up to ±922337203685477.5807")
 }
 

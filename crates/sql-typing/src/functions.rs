@@ -1,5 +1,6 @@
 //! The SQL functions that rewritten statements call. They are deterministic and have no effects.
 
+use crate::convert::not_an_amount;
 use crate::decimal::{Decimal, out_of_range, rounded_quotient};
 use crate::kind::{ValueKind, mismatch, noun, unsupported};
 use crate::{text, vocabulary};
@@ -27,6 +28,13 @@ const TEXT: ValueKind = ValueKind::Of(Type::Text);
 /// The functions that rewritten statements call.
 pub const STORED_FUNCTIONS: &[StoredFunction] = &[
     function("bobak_amount", 1, AMOUNT, |a| int(number(a, 0)?.rounded_amount())),
+    function("bobak_amount_given", 1, AMOUNT, |a| {
+        let given = number(a, 0)?;
+        let rounded = given.rounded_amount()?;
+        let is_exact = given.exact_amount() == Some(rounded);
+        let rejected = || mismatch(not_an_amount(&argument(a, 0).to_string()));
+        is_exact.then_some(Value::Int(rounded)).ok_or_else(rejected)
+    }),
     function("bobak_amount_of_digits", 1, AMOUNT, |a| {
         let ValueRef::Text(digits) = argument(a, 0) else { return Err(out_of_range()) };
         int(Decimal::parse_rounded(digits).ok_or_else(out_of_range)?.rounded_amount())
@@ -264,6 +272,9 @@ mod tests {
         for (name, arguments, result) in [
             ("bobak_amount", vec![Int(5)], Some(50_000)),
             ("bobak_amount", vec![Float(0.07)], Some(700)),
+            ("bobak_amount", vec![Float(12.500_01)], Some(125_000)),
+            ("bobak_amount_given", vec![Float(12.5)], Some(125_000)),
+            ("bobak_amount_given", vec![Int(-3)], Some(-30_000)),
             ("bobak_times", vec![Int(50_000), Float(1.19)], Some(59_500)),
             ("bobak_product", vec![Int(15_000), Int(25_000)], Some(37_500)),
             ("bobak_over", vec![Int(100_000), Int(3)], Some(33_333)),
@@ -279,6 +290,8 @@ mod tests {
         for (name, arguments) in [
             ("bobak_amount", vec![Text("5")]),
             ("bobak_amount", vec![Int(i64::MAX)]),
+            ("bobak_amount_given", vec![Float(12.500_01)]),
+            ("bobak_amount_given", vec![Int(i64::MAX)]),
             ("bobak_times", vec![Float(1e30), Int(1)]),
             ("bobak_product", vec![Int(i64::MAX), Int(20_000)]),
             ("bobak_timestamp", vec![Int(5)]),

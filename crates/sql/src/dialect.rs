@@ -109,6 +109,11 @@ impl Dialect {
         }
     }
 
+    /// A condition that is NULL for every row.
+    pub(crate) const fn unknown(self) -> &'static str {
+        if matches!(self, Self::Postgres) { "NULL::boolean" } else { "NULL" }
+    }
+
     /// A condition that is true, or false, for every row.
     pub(crate) const fn truth(self, kept: bool) -> &'static str {
         match (self, kept) {

@@ -32,7 +32,8 @@ pub(crate) fn push_in<'a>(
     };
     let schema = table.columns().get(column).filter(|_| values.len() >= LONG_LIST);
     if let Some(array) = schema.and_then(|column| pack(dialect, column, &values)) {
-        return push_array(writer, table, column, array);
+        writer.compared(table, column);
+        return array.push(writer, table.is_indexed(column));
     }
     let length = padded_length(dialect, values.len());
     let values = values.into_iter().chain(std::iter::repeat(last)).take(length);
@@ -71,7 +72,7 @@ pub(crate) fn packed(
     pack(dialect, schema, &values).map(|array| array.text)
 }
 
-fn padded_length(dialect: Dialect, length: usize) -> usize {
+pub(crate) fn padded_length(dialect: Dialect, length: usize) -> usize {
     match length.next_power_of_two() {
         padded if length >= LONG_LIST && padded <= dialect.max_parameters() => padded,
         _ => length,
@@ -79,29 +80,35 @@ fn padded_length(dialect: Dialect, length: usize) -> usize {
 }
 
 /// A list as one text, and the type of its elements in PostgreSQL.
-struct Array {
+pub(crate) struct Array {
     text: String,
     element: &'static str,
 }
 
-fn push_array(writer: &mut Writer<'_>, table: &TableSchema, column: usize, array: Array) {
-    writer.compared(table, column);
-    let (before, after) = match writer.dialect {
-        Dialect::Postgres if table.is_indexed(column) => (" = ANY (", "[])"),
-        // As a query: PostgreSQL reads the array once and hashes it, where ANY would read it again for each row.
-        Dialect::Postgres => (" IN (SELECT unnest(", "[]))"),
-        _ => (" IN (SELECT value FROM json_each(", "))"),
-    };
-    writer.raw(before).owned_value(array.text.into());
-    if writer.dialect == Dialect::Postgres {
-        writer.raw("::text::").raw(array.element);
+impl Array {
+    /// Writes the condition of what is written before it. `is_indexed` if an index finds its values.
+    pub(crate) fn push(self, writer: &mut Writer<'_>, is_indexed: bool) {
+        let (before, after) = match writer.dialect {
+            Dialect::Postgres if is_indexed => (" = ANY (", "[])"),
+            // As a query: PostgreSQL reads the array once and hashes it, where ANY would read it again for each row.
+            Dialect::Postgres => (" IN (SELECT unnest(", "[]))"),
+            _ => (" IN (SELECT value FROM json_each(", "))"),
+        };
+        writer.raw(before).owned_value(self.text.into());
+        if writer.dialect == Dialect::Postgres {
+            writer.raw("::text::").raw(self.element);
+        }
+        writer.raw(after);
     }
-    writer.raw(after);
 }
 
 /// The values as an array of SQLite's JSON or of PostgreSQL, if the column compares with its elements as with
 /// parameters.
-fn pack(dialect: Dialect, column: &ColumnSchema, values: &[ValueRef<'_>]) -> Option<Array> {
+pub(crate) fn pack(
+    dialect: Dialect,
+    column: &ColumnSchema,
+    values: &[ValueRef<'_>],
+) -> Option<Array> {
     let element = element_type(dialect, column)?;
     let postgres = dialect == Dialect::Postgres;
     let mut text = String::with_capacity(values.len() * 8 + 2);

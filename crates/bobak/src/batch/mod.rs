@@ -17,7 +17,7 @@ use crate::handle::LendSession;
 use crate::parameters::Parameters;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Selection, Session,
+    DynRow, Engine, Error, ErrorKind, FieldSet, Interrupt, Key, Record, Result, Selection, Session,
     TableSchema, TransactionControl, Value, Verb, Write, WriteBatch, prepare_batched_dynamic,
 };
 use std::panic::Location;
@@ -437,8 +437,10 @@ impl<'a> Batch<'a> {
                 session.with(|session| session.batch(writes, on_error, &mut each))
             }
         };
+        let is_in_parts = matches!(self.target, BatchTarget::Engine(..));
         sent.map_err(|error| match error.row() {
             Some(row) => error.at_row(first + row),
+            None if is_in_parts && first > 0 => stopped_after(first, error),
             None => error,
         })
     }
@@ -451,6 +453,22 @@ impl Drop for Batch<'_> {
             let _ = session.control(TransactionControl::Rollback);
         }
     }
+}
+
+/// The error of a part that did not end in time, whose text says that it had no effect: which is not all of the batch.
+#[cold]
+fn stopped_after(committed: u64, error: Error) -> Error {
+    if !matches!(error.kind(), ErrorKind::Busy | ErrorKind::Interrupted | ErrorKind::Timeout) {
+        return error;
+    }
+    let error = match Interrupt::check() {
+        Err(over) if over.kind() != error.kind() => over.with_source(error),
+        _ => error,
+    };
+    let what = error.message();
+    let message =
+        format!("the first {committed} rows of the batch are committed; of the others, {what}");
+    Error::new(error.kind(), message).at_row(committed).with_source(error)
 }
 
 /// The most rows of a part on this engine.

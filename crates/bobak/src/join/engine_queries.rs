@@ -3,6 +3,7 @@
 use super::run_without_engine;
 use crate::access::TableAccess;
 use crate::handle::{EngineHandle, EngineSet, SessionSource};
+use bobak_core::statements::CallSite;
 use bobak_core::{
     AssignedValue, Assignment, Condition, DynRow, Engine, EngineLayer, Error, ErrorKind, Join,
     Result, Row, Session, SessionLayer, Source, TableSchema, Value,
@@ -33,6 +34,7 @@ impl EngineQueries {
     /// # Errors
     /// As [`Db::list`](crate::Db::list); `OutOfRange` if more rows would be read than allowed.
     pub fn query(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()> {
+        let _at = CallSite::of_client();
         // With permissions the engine runs it if they leave out no row of its tables.
         if self.engine.session()?.join(join, row)? {
             return Ok(());
@@ -51,6 +53,7 @@ impl EngineQueries {
         condition: Condition,
         values: Vec<AssignedValue>,
     ) -> Result<u64> {
+        let _at = CallSite::of_client();
         let access = TableAccess::new(self.source()?, Arc::clone(table));
         let values = values.into_iter().map(Assignment::<DynRow>::from).collect();
         access.change(Some(condition), Some(values))

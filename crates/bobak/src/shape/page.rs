@@ -7,6 +7,7 @@ use super::rows::{ShapeColumns, ShapeRows};
 use crate::handle::SessionSource;
 use crate::table::Table;
 use bobak_core::codec::{self, EncodedRow};
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Error, ErrorKind, Expr, Order, Query, Record, Result, Row, Select, Value, ValueRef,
 };
@@ -85,12 +86,14 @@ impl<T: Record> Table<'_, T> {
     /// # Errors
     /// As [`load`](Table::load); `Mismatch` for a token of a query with another order; `Unsupported` for a query with a limit,
     /// an offset or groups.
+    #[track_caller]
     pub fn page<S: Shape<Record = T>>(
         &self,
         query: impl Into<Query<T>>,
         with: &S::With,
         request: PageRequest,
     ) -> Result<Page<S>> {
+        let _at = CallSite::enter();
         let query = query.into();
         let load = |source: &SessionSource<'_>| load_page(source, &query, with, &request);
         in_snapshot(&self.access.source, load).map_err(|error| self.access.in_table(error))

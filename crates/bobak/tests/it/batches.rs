@@ -1,8 +1,10 @@
 //! Batches through the facade.
 
 use crate::engines::{Note, Person, note, on_each, person};
-use bobak::batch::{OnConflict, OnError, Outcome};
+use bobak::batch::{Batch, OnConflict, OnError, Outcome};
 use bobak::prelude::*;
+use bobak::{Deadline, Interrupt};
+use std::time::Duration;
 
 #[test]
 fn a_batch_has_several_types_and_verbs() {
@@ -58,6 +60,42 @@ fn an_error_stops_the_batch_and_rolls_back_to_the_last_commit() {
         whole.insert(&person("x", 1)).unwrap();
         assert_eq!(whole.finish().unwrap_err().row(), Some(1));
         assert_eq!(people.count(Query::all()).unwrap(), 20);
+    });
+}
+
+/// A call that is run in time or not.
+type Call<'c> = &'c mut dyn FnMut() -> bobak::Result<()>;
+
+#[test]
+fn a_batch_that_runs_too_long_says_what_is_committed() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let stopped = |run: &dyn Fn(Call<'_>) -> bobak::Result<()>| {
+            let before = people.count(Query::all()).unwrap();
+            let mut batch = db.batch(BatchOptions::new().commit_every(10));
+            let add = |batch: &mut Batch<'_>, number: u64| {
+                batch.insert(&person(&format!("p{}", before + number), 1))
+            };
+            (0..29).for_each(|number| add(&mut batch, number).unwrap());
+            let error = run(&mut || add(&mut batch, 29)).unwrap_err();
+            drop(batch);
+            assert_eq!(error.row(), Some(20), "{error}");
+            assert_eq!(people.count(Query::all()).unwrap(), before + 20);
+            (error.kind(), error.to_string())
+        };
+        let deadline = Deadline::after(Duration::ZERO);
+        let (kind, text) = stopped(&|work| deadline.run(work));
+        assert_eq!(kind, ErrorKind::Timeout);
+        assert!(
+            text.starts_with("the first 20 rows of the batch are committed; of the others,"),
+            "{text}"
+        );
+        let interrupt = Interrupt::new();
+        interrupt.interrupt();
+        let (kind, text) = stopped(&|work| interrupt.run(work));
+        assert_eq!(kind, ErrorKind::Interrupted);
+        assert!(text.starts_with("the first 20 rows of the batch are committed"), "{text}");
     });
 }
 

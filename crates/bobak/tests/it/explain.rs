@@ -3,7 +3,7 @@
 use crate::engines::on_each;
 use bobak::Shape;
 use bobak::prelude::*;
-use bobak::query::{IndexAdvice, PlanAccess, PlanStep, QueryPlan};
+use bobak::query::{IndexAdvice, PlanAccess, PlanStep, QueryPlan, from};
 use bobak::relation::{ToMany, ToOne};
 
 #[derive(Record)]
@@ -111,6 +111,14 @@ fn check_queries(db: &Db) {
 }
 
 fn check_joins(db: &Db) {
+    let sorted = |limit| from::<Receipt>().order_by(Receipt::TOTAL.desc()).limit(limit);
+    // Where Bobak sorts, no index helps.
+    let sorts_here = db.engine().unwrap().name() == "memory";
+    let plan = db.explain_query(&sorted(1)).unwrap();
+    let wanted = if sorts_here { vec![] } else { vec!["receipt total"] };
+    assert_eq!(advice(&plan), wanted, "{plan}");
+    let calculated = from::<Receipt>().order_by((Receipt::TOTAL + 1).asc()).limit(1);
+    assert_eq!(advice(&db.explain_query(&calculated).unwrap()), [""; 0]);
     let joined = || Query::<Receipt>::filter(Receipt::DAY.eq(3)).join(Receipt::SHOP);
     let plan = db.explain_query(&joined().select((Receipt::ID, Shop::NAME))).unwrap();
     assert_eq!(advice(&plan), ["receipt day"], "{plan}");

@@ -62,6 +62,10 @@ fn random_rows(paths: &Paths, random: &mut Random) {
             Person::BORN.year().eq(1970),
             Task::HOURS.into_expr().lt(Task::COUNT),
             label.is_in(["a", "b", "none"]),
+            label.lower().is_in(long_list(|n| vec!["", "a", "it's", "none"][n % 4])),
+            (Task::HOURS + 0).is_in(long_list(|n| (n % 3 != 0).then_some(n as i64 - 2))),
+            not((Task::RATE * 2).is_in(long_list(|n| Currency::from_units(n as i64).unwrap()))),
+            Person::SCORE.into_expr().is_in(long_list(|n| n as f64 / 2.0)),
             Task::HOURS.to_text().concat(Task::BIG.to_text()).contains("-1"),
             Task::RATE.to_integer().lt(hours),
             size().is_not_null(),
@@ -115,6 +119,11 @@ fn random_rows(paths: &Paths, random: &mut Random) {
         ))),
         _ => paths.compare(&distinct),
     }
+}
+
+/// So many values that they are written as a list.
+fn long_list<V>(value: impl Fn(usize) -> V) -> Vec<V> {
+    (0..11).map(value).collect()
 }
 
 /// Groups by expressions.
@@ -317,6 +326,41 @@ fn values(db: &Db) {
     assert_eq!(db.list(&last).unwrap(), ["cup", " Tea "]);
     let rows: Vec<Item> = db.list(&from::<Item>().and(Item::NAME.lower().eq("cup"))).unwrap();
     assert_eq!(rows[0].id, 3);
+}
+
+fn many_values(db: &Db) {
+    items(db);
+    let names: Vec<String> = (0..10_000).map(|n| format!("name {n}\"\\")).collect();
+    let names = names.into_iter().chain(["tea".to_owned(), "Ätna".to_owned()]).collect::<Vec<_>>();
+    let query = from::<Item>().and(Item::NAME.trim().lower().is_in(names)).select(Item::ID);
+    assert_eq!(db.list(&query).unwrap(), [1, 2]);
+    let numbers = || (3..10_003).collect::<Vec<i64>>();
+    let query = from::<Item>().and((Item::ID + 0).is_in(numbers())).select(Item::ID);
+    assert_eq!(db.list(&query).unwrap(), [3]);
+    let others = from::<Item>().and(not((Item::ID + 0).is_in(numbers()))).select(Item::ID);
+    assert_eq!(db.list(&others).unwrap(), [1, 2]);
+    let halves = (0..2_000).map(|n| f64::from(n) + 0.5).collect::<Vec<_>>();
+    let query = from::<Item>().and((Item::ID.to_float() / 2.0).is_in(halves)).select(Item::ID);
+    assert_eq!(db.list(&query).unwrap(), [1, 3]);
+    // In groups too, whose values are in the text.
+    let query = from::<Item>()
+        .group_by(Item::NAME.trim().lower())
+        .and(Item::ID.max().is_in(numbers()))
+        .select(Item::NAME.trim().lower());
+    assert_eq!(db.list(&query).unwrap(), ["cup"]);
+}
+
+#[test]
+fn lists_of_many_values_are_one_parameter() {
+    on_each(|place| many_values(&Db::builder().record::<Item>().open(&place.url).unwrap()));
+}
+
+#[test]
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+fn lists_of_many_values_on_servers() {
+    crate::engines::on_servers(|url| {
+        many_values(&Db::builder().record::<Item>().open(url).unwrap());
+    });
 }
 
 #[test]

@@ -154,3 +154,29 @@ fn an_iterator_sees_the_state_of_its_start() {
         assert_eq!(people.count(Person::AGE.gt(1_000)).unwrap(), 7);
     });
 }
+
+#[test]
+fn conditions_that_are_nested_too_deeply_are_rejected() {
+    let db = Db::builder().record::<Person>().open("memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    let people = db.table::<Person>().unwrap();
+    for depth in [101, 10_000, 1_000_000] {
+        let mut filter = Person::AGE.eq(0);
+        let mut either = Person::AGE.eq(0);
+        for age in 0..depth {
+            filter = filter.and(Person::AGE.eq(age)).not();
+            either = Person::AGE.ne(age).or(either.and(Person::AGE.gt(0)));
+        }
+        for filter in [filter.clone(), either.clone(), filter.clone().or(either).not()] {
+            let error = people.count(filter).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange);
+            assert_eq!(error.message(), "the condition is nested deeper than 200 levels");
+        }
+        drop(format!("{:?}", filter));
+    }
+    // What is not nested may be long.
+    let long = (0..10_000).fold(Query::all(), |query, age| query.and(Person::AGE.ne(age)));
+    assert_eq!(people.count(long).unwrap(), 0);
+    let deepest = (0..199).fold(Person::AGE.eq(0), |filter, _| filter.not());
+    assert_eq!(people.count(deepest).unwrap(), 0);
+}

@@ -5,8 +5,10 @@
 use crate::engines::on_each;
 use bobak::engine::{Engine, TransactionControl};
 use bobak::prelude::*;
+use bobak::query::{PageRequest, from};
 use bobak::statements::{MonitorOptions, StatementStats, with_label};
-use bobak::{Deadline, Interrupt};
+use bobak::{Deadline, Interrupt, count};
+use std::io::Read;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -128,6 +130,53 @@ fn attached_engines_and_joins_over_engines_are_seen() {
     let all = statistics(&db);
     let whole = all.iter().find(|stats| stats.text.ends_with("WHERE c.id > ?")).unwrap();
     assert_eq!((whole.engine, &*whole.verb, whole.count), ("sqlite", "select", 1));
+}
+
+#[derive(Record, Clone)]
+struct Photo {
+    id: i64,
+    data: Vec<u8>,
+    size: i64,
+}
+
+/// Calls that run several statements, or call one another.
+#[test]
+#[rustfmt::skip] // a call and its closure are on one line
+fn statements_inside_of_calls_have_the_place_of_the_call() {
+    on_each(|place| {
+        let db = Db::builder().record::<City>().record::<Photo>().monitor(MonitorOptions::new());
+        let db = db.open(&place.url).unwrap();
+        db.create_missing_tables().unwrap();
+        let (cities, photos) = (db.table::<City>().unwrap(), db.table::<Photo>().unwrap());
+        let id = cities.insert(&city("Bern")).unwrap();
+        let more = || City::PEOPLE.set(City::PEOPLE + 1);
+        let all = || from::<City>().and((City::PEOPLE + 1).gt(0));
+        comes_from_here(&db, || cities.set_where(City::ID.gt(0), [more()]));
+        comes_from_here(&db, || cities.insert_from((City::NAME, City::PEOPLE), &all().select((City::NAME.concat("2"), City::PEOPLE))));
+        let returning = cities.returning(City::NAME);
+        comes_from_here(&db, || returning.set_where(City::ID.gt(0), [more()]));
+        comes_from_here(&db, || returning.set(id, [City::PEOPLE.set(5)]));
+        comes_from_here(&db, || returning.insert(&city("Chur")));
+        comes_from_here(&db, || returning.upsert_on(City::NAME, &city("Chur")));
+        comes_from_here(&db, || returning.insert_or_ignore(&city("Chur")));
+        comes_from_here(&db, || returning.delete_where(City::NAME.eq("Chur")));
+        comes_from_here(&db, || cities.page::<City>(Query::all(), &(), PageRequest::size(1).with_total()));
+        comes_from_here(&db, || db.page(&all().order_by(City::PEOPLE.asc()), PageRequest::size(1)));
+        comes_from_here(&db, || db.list(&all().select(City::NAME.lower())));
+        comes_from_here(&db, || db.list(&all().and(City::ID.is_in_query(from::<Photo>().select(Photo::SIZE)))));
+        comes_from_here(&db, || cities.explain(City::PEOPLE.gt(5)));
+        comes_from_here(&db, || db.explain_query(&all().group_by(City::PEOPLE).select(count::<City>())));
+        comes_from_here(&db, || db.explain("SELECT name FROM city WHERE people > ?", (1,)));
+        let photo = photos.insert(&Photo { id: 0, data: vec![0; 3 << 20], size: 0 }).unwrap();
+        comes_from_here(&db, || photos.write_blob(photo, Photo::DATA, 3 << 20, &vec![1; 3 << 20][..]));
+        comes_from_here(&db, || Ok(photos.read_blob(photo, Photo::DATA)?.unwrap().read_to_end(&mut Vec::new()).unwrap()));
+        db.transaction(|transaction| {
+            let cities = transaction.table::<City>()?;
+            comes_from_here(&db, || cities.set_where(City::ID.gt(0), [more()]));
+            comes_from_here(&db, || transaction.list(&all().select(City::NAME.lower())));
+            Ok::<_, Error>(())
+        }).unwrap();
+    });
 }
 
 /// Passes the call if it ends in time, as one that would take a minute.

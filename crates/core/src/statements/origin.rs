@@ -6,9 +6,12 @@ use std::panic::Location;
 use std::sync::Arc;
 
 thread_local! {
-    static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+    static PLACE: Cell<Option<KnownPlace>> = const { Cell::new(None) };
     static LABEL: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
 }
+
+/// The place of the outermost call; `None` inside if it is that of a client of a server.
+type KnownPlace = Option<&'static Location<'static>>;
 
 /// Where a statement comes from: a label of the program, the place of the call in its source, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +26,7 @@ impl Origin {
     /// The origin of what this thread calls now; `None` if nothing is known.
     #[must_use]
     pub fn now() -> Option<Self> {
-        let place = PLACE.get();
+        let place = PLACE.get().flatten();
         let label = LABEL.with_borrow(Clone::clone);
         (place.is_some() || label.is_some()).then_some(Self { label, place })
     }
@@ -73,7 +76,7 @@ impl Drop for LabelGuard {
 #[derive(Debug)]
 #[must_use = "dropping it forgets the place"]
 pub struct CallSite {
-    before: Option<&'static Location<'static>>,
+    before: Option<KnownPlace>,
 }
 
 impl CallSite {
@@ -87,6 +90,16 @@ impl CallSite {
     /// A place that was noted before.
     #[inline]
     pub fn enter_at(place: &'static Location<'static>) -> Self {
+        Self::enter_known(Some(place))
+    }
+
+    /// No place: for calls of a server on behalf of its clients, which have a label.
+    pub fn of_client() -> Self {
+        Self::enter_known(None)
+    }
+
+    #[inline]
+    fn enter_known(place: KnownPlace) -> Self {
         let before = PLACE.get();
         if before.is_none() {
             PLACE.set(Some(place));

@@ -265,9 +265,11 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
         return error.in_table(table).in_column(column);
     }
     let says = |words: &[&str]| words.iter().any(|part| message.contains(part));
-    let kind = if says(&["integer overflow"]) {
-        ErrorKind::OutOfRange
-    } else if says(&["RETURNING is not available"]) {
+    if says(&["integer overflow"]) {
+        let message = "the result of a calculation is too large for an integer of 64 bits";
+        return Error::new(ErrorKind::OutOfRange, message);
+    }
+    let kind = if says(&["RETURNING is not available"]) {
         ErrorKind::Unsupported
     } else if says(&["syntax error", "incomplete input", "unrecognized token"]) {
         ErrorKind::Syntax
@@ -337,7 +339,9 @@ mod tests {
         assert!(e.to_string().contains("amount >= 0"), "{e}");
         let e = error(1, "near \"SELEC\": syntax error");
         assert_eq!(e.kind(), ErrorKind::Syntax);
-        assert_eq!(error(1, "integer overflow").kind(), ErrorKind::OutOfRange);
+        let e = error(1, "integer overflow");
+        assert_eq!(e.kind(), ErrorKind::OutOfRange);
+        assert!(e.message().starts_with("the result of a calculation is too large"), "{e}");
         assert_eq!(error(5, "database is locked").kind(), ErrorKind::Busy);
         let source = std::error::Error::source(&e).unwrap().to_string();
         assert_eq!(source, "near \"SELEC\": syntax error (SQLite's code 1)");

@@ -199,11 +199,11 @@ fn the_rest_of_a_text_stays_as_it_is() {
         ),
         (
             "select ?, ? from orders where total = ?",
-            "select ?1 AS \"?\", ?2 AS \"?\" from orders where total = bobak_amount(?3)",
+            "select ?1 AS \"?\", ?2 AS \"?\" from orders where total = bobak_amount_given(?3)",
         ),
         (
             "select :a, ?, :a from orders where total = @b",
-            "select :a, ?2 AS \"?\", :a from orders where total = bobak_amount(@b)",
+            "select :a, ?2 AS \"?\", :a from orders where total = bobak_amount_given(@b)",
         ),
         (
             "update items set price = (select max(price) from items) where price > 1",

@@ -43,7 +43,7 @@ fn literals_become_stored_values() {
         ),
         (
             "select id from orders where total = ?",
-            "SELECT id FROM orders WHERE total = bobak_amount(?1)",
+            "SELECT id FROM orders WHERE total = bobak_amount_given(?1)",
         ),
         (
             "select id from orders where placed < :at",
@@ -200,7 +200,7 @@ fn aggregates_and_windows_keep_amounts() {
         ),
         (
             "select avg(total + ?) over w as x from orders window w as (order by id)",
-            "SELECT bobak_over(sum(total + bobak_amount(?1)) OVER w, count(total + bobak_amount(?1)) OVER w) AS x FROM orders WINDOW w AS (ORDER BY id)",
+            "SELECT bobak_over(sum(total + bobak_amount_given(?1)) OVER w, count(total + bobak_amount_given(?1)) OVER w) AS x FROM orders WINDOW w AS (ORDER BY id)",
         ),
         (
             "select total(total + 1) as x from orders",
@@ -273,7 +273,7 @@ fn writes_convert_to_the_units_of_their_columns() {
     check(&[
         (
             "insert into orders (total, due, note) values (5, '1970-01-02', 'x'), (?, ?, ?)",
-            "INSERT INTO orders (total, due, note) VALUES (50000, 1, 'x'), (bobak_amount(?1), bobak_date(?2), ?3)",
+            "INSERT INTO orders (total, due, note) VALUES (50000, 1, 'x'), (bobak_amount_given(?1), bobak_date(?2), ?3)",
         ),
         ("insert into items values (1, 2, 0.5, 3)", "INSERT INTO items VALUES (1, 2, 5000, 3)"),
         ("insert into items (price) select total from orders", ""),

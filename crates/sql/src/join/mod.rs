@@ -2,6 +2,7 @@
 
 mod function;
 mod json;
+mod list;
 mod number;
 mod order;
 mod page;
@@ -247,6 +248,9 @@ impl<'a> JoinWriter<'a> {
         if parts.is_empty() {
             return self.raw(self.dialect().truth(all));
         }
+        if !all && self.push_members(parts) {
+            return;
+        }
         self.list(if all { " AND " } else { " OR " }, parts, |writer, part| {
             writer.raw("(");
             writer.push_condition(part);
@@ -255,21 +259,24 @@ impl<'a> JoinWriter<'a> {
     }
 
     fn push_comparison(&mut self, left: &'a JoinExpr, comparison: Comparison, right: &'a JoinExpr) {
-        let (Some(a), Some(b)) = (self.storage(left), self.storage(right)) else {
+        let (Some(_), Some(_)) = (self.storage(left), self.storage(right)) else {
             // NULL, which no row matches, and whose opposite no row matches either.
-            let unknown =
-                if self.dialect() == Dialect::Postgres { "NULL::boolean" } else { "NULL" };
-            return self.raw(unknown);
+            return self.raw(self.dialect().unknown());
         };
         if self.push_linkable(left, comparison, right) {
             return;
         }
-        let are_numbers = |a| matches!(a, Storage::Int | Storage::Float);
-        let is_sqlite = self.dialect() == Dialect::Sqlite;
-        self.require(a == b || is_sqlite && are_numbers(a) && are_numbers(b));
+        self.require_comparable(left, right);
         self.push_compared(left);
         self.raw(operator(comparison));
         self.push_compared(right);
+    }
+
+    fn require_comparable(&mut self, left: &JoinExpr, right: &JoinExpr) {
+        let (a, b) = (self.storage(left), self.storage(right));
+        let are_numbers = |a| matches!(a, Some(Storage::Int | Storage::Float));
+        let is_sqlite = self.dialect() == Dialect::Sqlite;
+        self.require(a == b || is_sqlite && are_numbers(a) && are_numbers(b));
     }
 
     /// Columns of which the dialect finds the same ones equal, as they are, so that an index serves.

@@ -14,7 +14,10 @@ from .table_plan import Plan
 
 class Condition:
     """Selects rows. Compare columns to make one, and combine several with ``&``, ``|`` and
-    ``~``."""
+    ``~``, at most 200 levels deep."""
+
+    #: How many levels it has.
+    depth = 1
 
     def __and__(self, other: Condition) -> Condition:
         return _Both(wire.And, (self, other))
@@ -24,6 +27,11 @@ class Condition:
 
     def __invert__(self) -> Condition:
         return _Negated(self)
+
+    def _nest(self, depth: int) -> None:
+        """Sets the depth. What is too deep is rejected here: to walk it would overflow the stack."""
+        wire.check_depth(depth)
+        object.__setattr__(self, "depth", depth)
 
     def __bool__(self) -> bool:
         raise TypeError("a condition is neither true nor false: use &, | and ~, with parentheses")
@@ -318,6 +326,10 @@ class _InRows(Condition):
     field: Field
     rows: ColumnOfRows
 
+    def __post_init__(self) -> None:
+        where = self.rows.where
+        self._nest(1 + (where.depth if where is not None else 0))
+
     def place(self, plan: Plan) -> wire.Placed:
         rows = self.rows
         where = None if rows.where is None else rows.where.place(rows.plan)
@@ -358,6 +370,12 @@ class _Both(Condition):
     kind: type[wire.And] | type[wire.Or]
     parts: tuple[Condition, ...]
 
+    def __post_init__(self) -> None:
+        self._nest(1 + max(part.depth - self._has_parts_of(part) for part in self.parts))
+
+    def _has_parts_of(self, part: Condition) -> bool:
+        return isinstance(part, _Both) and part.kind is self.kind
+
     def place(self, plan: Plan) -> wire.Placed:
         return self.kind(tuple(part.place(plan) for part in self._flat()))
 
@@ -366,7 +384,7 @@ class _Both(Condition):
         waiting = list(self.parts)
         while waiting:
             part = waiting.pop(0)
-            if isinstance(part, _Both) and part.kind is self.kind:
+            if isinstance(part, _Both) and self._has_parts_of(part):
                 waiting[:0] = part.parts
             else:
                 yield part
@@ -375,6 +393,9 @@ class _Both(Condition):
 @dataclass(frozen=True)
 class _Negated(Condition):
     part: Condition
+
+    def __post_init__(self) -> None:
+        self._nest(1 + self.part.depth)
 
     def place(self, plan: Plan) -> wire.Placed:
         return wire.Not(self.part.place(plan))

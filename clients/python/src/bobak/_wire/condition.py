@@ -157,18 +157,24 @@ class Select:
         writer.u64(self.offset)
 
 
-def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None:
-    if depth == 0:
-        raise Error(ErrorKind.OUT_OF_RANGE, f"a condition nests deeper than {DEPTH}")
+def check_depth(depth: int) -> None:
+    """Rejects a condition of so many levels, if a server does."""
+    if depth > DEPTH:
+        message = f"the condition is nested deeper than {DEPTH} levels"
+        raise Error(ErrorKind.OUT_OF_RANGE, message)
+
+
+def put_condition(writer: Writer, condition: Placed, depth: int = 1) -> None:
+    check_depth(depth)
     if isinstance(condition, (And, Or)):
         writer.u8(6 if isinstance(condition, And) else 7)
         writer.u32(len(condition.parts))
         for part in condition.parts:
-            put_condition(writer, part, depth - 1)
+            put_condition(writer, part, depth + 1)
         return
     if isinstance(condition, Not):
         writer.u8(8)
-        put_condition(writer, condition.part, depth - 1)
+        put_condition(writer, condition.part, depth + 1)
         return
     tags = {
         Compare: 0,
@@ -201,7 +207,7 @@ def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None
         writer.u16(condition.column)
         writer.bool(condition.condition is not None)
         if condition.condition is not None:
-            put_condition(writer, condition.condition, depth - 1)
+            put_condition(writer, condition.condition, depth + 1)
     elif isinstance(condition, Like):
         writer.text(condition.pattern)
         if condition.escape is not None:

@@ -1,6 +1,6 @@
 //! Which columns a query compares: what an index could serve.
 
-use crate::join::{JoinColumn, JoinCondition, JoinExpr};
+use crate::join::{JoinColumn, JoinCondition, JoinExpr, JoinOrder};
 use crate::{Comparison, Condition, Join, Order, Select, TableSchema};
 
 /// A table in a query, and the columns of it that an index could serve.
@@ -49,6 +49,11 @@ impl TableUse {
             condition.for_each(|condition| add_row(&mut all, join, at, condition));
         }
         join.filters.iter().for_each(|filter| add_filter(&mut all, join, filter));
+        if let ([only], [table], Some(_), false) =
+            (&mut *all, &*join.tables, join.limit, join.is_grouped())
+        {
+            only.order = join_order(&join.order, &table.table);
+        }
         join.for_each_query(&mut |query| {
             all.extend(Self::of_join(&query.join).into_iter().skip(query.join.outer));
         });
@@ -94,6 +99,20 @@ fn order(table: &TableSchema, order: &[Order]) -> Vec<String> {
     });
     let names = steps.iter().filter_map(|step| table.columns().get(step.column));
     if is_one_way { names.map(|column| column.name.to_string()).collect() } else { Vec::new() }
+}
+
+/// The columns of a query's order; none if it is not of columns alone, or has NULL where no index has it.
+fn join_order(steps: &[JoinOrder], table: &TableSchema) -> Vec<String> {
+    let column = |step: &JoinOrder| match step.expr {
+        JoinExpr::Column(JoinColumn { column, .. }) => {
+            let nullable = table.columns().get(column)?.nullable;
+            let is_usual = !nullable || step.nulls_first != step.descending;
+            is_usual.then_some(Order { column, descending: step.descending })
+        }
+        _ => None,
+    };
+    let steps: Option<Vec<Order>> = steps.iter().map(column).collect();
+    steps.map_or_else(Vec::new, |steps| order(table, &steps))
 }
 
 fn name(join: &Join, column: JoinColumn) -> Option<&str> {

@@ -2,7 +2,9 @@
 
 use super::cell::parse_value;
 use super::error::invalid_json;
-use bobak_core::{Error, ErrorKind, Parameter, Result, SqlArgument, SqlArguments, Type};
+use bobak_core::{
+    Currency, Error, ErrorKind, Parameter, Result, SqlArgument, SqlArguments, Type, Value,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -38,8 +40,17 @@ fn argument(json: &RawValue) -> Result<SqlArgument<'static>> {
     values.into_iter().map(value).collect::<Result<_>>().map(SqlArgument::List)
 }
 
+/// A number that no float says exactly, and an amount does, is an amount.
 fn value(json: &RawValue) -> Result<Parameter<'static>> {
-    parse_value(Type::Any, json.get()).map(|value| value.into_owned().into())
+    let text = json.get();
+    let value = parse_value(Type::Any, text)?;
+    if let Value::Float(near) = value
+        && let Ok(amount) = text.parse::<Currency>()
+        && near.to_string().parse().ok() != Some(amount)
+    {
+        return Ok(Parameter::new(amount.scaled().into(), Type::Currency));
+    }
+    Ok(value.into_owned().into())
 }
 
 fn parse<'v, V: Deserialize<'v>>(json: &'v RawValue) -> Result<V> {

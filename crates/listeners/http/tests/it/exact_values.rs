@@ -85,6 +85,36 @@ fn sql_has_amounts_and_dates() {
 }
 
 #[test]
+fn no_amount_among_sql_parameters_is_rounded() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Write;
+    let server = TestServer::with(settings, sqlite());
+    let ask = |sql: &str, parameters: &str| {
+        server.send("POST", "/sql", &format!(r#"{{"sql":"{sql}","parameters":{parameters}}}"#))
+    };
+    ask("CREATE TABLE sale (id INTEGER PRIMARY KEY, total CURRENCY_E4, rate REAL)", "[]").ok(200);
+    ask("INSERT INTO sale VALUES (1, ?, 12.50001)", "[12.50]").ok(200);
+    for (sql, parameters) in [
+        ("SELECT id FROM sale WHERE total = ?", "[12.50001]"),
+        ("SELECT id FROM sale WHERE total IN (?)", "[[1, 12.50001]]"),
+        ("SELECT total + :more FROM sale", r#"{"more": 0.00001}"#),
+        ("UPDATE sale SET total = ?", "[12.49999]"),
+    ] {
+        let reply = ask(sql, parameters).is(422, "Mismatch").text.clone();
+        assert!(reply.contains("is not an amount: it has at most four decimals"), "{reply}");
+    }
+    // Next to other columns, it is the number that it is.
+    let rows = |sql: &str, parameters: &str| ask(sql, parameters).ok(200).text.clone();
+    let found = rows("SELECT total FROM sale WHERE rate = ?", "[12.50001]");
+    assert!(found.contains("[12.50]]"), "{found}");
+    // More digits than a float has.
+    ask("UPDATE sale SET total = ?", "[-922337203685477.5807]").ok(200);
+    let found = rows("SELECT total FROM sale WHERE total = ?", "[-922337203685477.5807]");
+    assert!(found.contains("[-922337203685477.5807]]"), "{found}");
+    ask("UPDATE sale SET total = ?", "[922337203685477.6]").is(422, "OutOfRange");
+}
+
+#[test]
 fn sql_parameters_have_names_and_lists() {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Read;

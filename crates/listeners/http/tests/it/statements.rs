@@ -31,8 +31,13 @@ fn statements_are_listed_with_client_and_route() {
         server.get(&format!("/tables/person/rows?filter=name%20%3D%20'{name}'")).ok(200);
     }
     server.send("POST", "/sql", r#"{"sql":"SELECT 'secret', 7"}"#).ok(200);
+    server.get("/tables/person/query?select=name,%20lower(name)").ok(200);
+    let set = "/tables/person/rows?filter=id%20%3E%200&set=name%20%3D%20lower(name)";
+    server.send("PATCH", set, "").ok(200);
     let list = server.get("/statements").ok(200).json();
     assert!(!list.to_string().contains("secret"), "{list:#}");
+    assert!(list.to_string().contains(": GET /tables/{table}/query\""), "{list:#}");
+    assert!(!list.to_string().contains(".rs:"), "a place in the server: {list:#}");
     let origin =
         |part: &str| find(&list, part)["last_origin"].as_str().unwrap_or_default().to_owned();
     assert_eq!(find(&list, "FROM person WHERE name = ?")["count"], 2);
