@@ -49,13 +49,30 @@ fn an_index_is_proposed_with_its_measured_gain_and_created_by_apply() {
 #[test]
 fn recorded_statistics_are_read() {
     let program = program();
-    let list = r#"{"total": 1, "statements": [{"text": "SELECT * FROM orders WHERE city IN (?, …) ORDER BY id",
+    let other = |text: &str| {
+        format!(
+            r#"{{"text": "{text}", "count": 7, "errors": 0, "rows": 0, "total_ms": 1.0, "mean_ms": 0.05,
+            "p95_ms": 1.25, "max_ms": 20.4, "waited_ms": 0.0, "last_origin": null}}, "#
+        )
+    };
+    let others = [
+        "READ SCHEMA",
+        "BEGIN",
+        "BEGIN READ ONLY",
+        "COMMIT",
+        "ROLLBACK TO",
+        "SAVEPOINT",
+        "RELEASE",
+    ];
+    let list = r#"{"total": 1, "statements": [OTHERS{"text": "SELECT * FROM orders WHERE city IN (?, …) ORDER BY id",
         "count": 40, "errors": 0, "rows": 3, "total_ms": 7.0, "mean_ms": 0.05, "p95_ms": 1.25,
         "max_ms": 20.4, "waited_ms": 0.0, "last_origin": null}]}"#;
-    program.file("statements.json", list);
+    program.file("statements.json", list.replace("OTHERS", &others.map(other).concat()));
     let out = program.ok(&["advise", "app.db", "--statements", "statements.json"]);
     assert!(out.contains(r#"CREATE INDEX "orders_city" ON "orders" ("city");"#), "{out}");
     assert!(out.contains("  40 × SELECT * FROM orders WHERE city IN (?) ORDER BY id: "), "{out}");
+    // What no index could serve is not mentioned.
+    assert!(!out.contains("left out") && out.ends_with("1 of 1 statements were tried\n"), "{out}");
 }
 
 #[test]

@@ -55,6 +55,10 @@ fn calls_in_rust_must_fit_their_parameters_and_columns() {
         db.sql::<i64>("SELECT id FROM city WHERE name = :name AND id IN (:ids)", named! { name, ids: SqlList(all) })?;
         db.sql::<i64>("SELECT id FROM city WHERE id IN (?)", (SqlList([1, 2]),))?;
         other.execute("x");
+        let rows: Vec<Row> = db.sql("SELECT id, name FROM city", ())?;
+        let last: Vec<Row> = db.sql("SELECT 1 AS other", ())?.into_iter().map(row).collect();
+        let one: Option<Row> = db.sql("SELECT 1 AS other", ())?.pop();
+        for Row { id, .. } in db.sql("SELECT 1 AS other", ())? { let all: Vec<Row> = f(); }
     "#;
     program.file("good.rs", source(good));
     program.ok(&["check", "app.db", "good.rs"]);
@@ -73,6 +77,18 @@ fn calls_in_rust_must_fit_their_parameters_and_columns() {
         ),
         (
             "db.sql::<Row>(\"SELECT id FROM city\", ());",
+            "bad.rs:3: Row reads the column name, which the result does not have",
+        ),
+        (
+            "let rows: Vec<Row> = db.sql(\"SELECT id FROM city\", ())?;",
+            "bad.rs:3: Row reads the column name, which the result does not have",
+        ),
+        (
+            "let mut rows: bobak::Result<Vec<(i64,)>> = db.sql(\"SELECT id, name FROM city\", ());",
+            "bad.rs:3: 1 column is read, and the result has 2",
+        ),
+        (
+            "let rows: Vec<self::Row> = self.db.sql(\"SELECT id FROM city\", ()).expect(\"rows\");",
             "bad.rs:3: Row reads the column name, which the result does not have",
         ),
         (

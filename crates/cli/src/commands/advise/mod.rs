@@ -75,10 +75,11 @@ impl AdviseCommand {
             return Err(Error::usage(message));
         }
         let db = database::open_to_read(&self.file)?;
-        let statements = match &self.statements {
+        let mut statements = match &self.statements {
             Some(file) => recorded::of_file(file)?,
             None => recorded::of_list(self.recorded()?),
         };
+        statements.retain(RecordedStatement::is_about_rows);
         let folder = tempfile::tempdir().map_err(|error| Error::io("make a folder", &error))?;
         let copy = folder.path().join("copy.db");
         db.backup(&copy, &BackupOptions::default(), |_| Ok(())).map_err(explain)?;

@@ -3,6 +3,8 @@
 use crate::commands::sql_files;
 use crate::commands::statement_source::StatementList;
 use crate::error::{Error, Result};
+use bobak_sql::first_word;
+use bobak_sql::token::SqlSyntax;
 use std::path::Path;
 
 /// A statement, and how often it ran.
@@ -10,6 +12,16 @@ use std::path::Path;
 pub struct RecordedStatement {
     pub text: String,
     pub count: u64,
+}
+
+impl RecordedStatement {
+    /// Whether it is about rows: neither a part of a transaction nor a look at the schema, which no index could serve.
+    pub fn is_about_rows(&self) -> bool {
+        let first = first_word(SqlSyntax::Sqlite, &self.text);
+        let others =
+            ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "READ"];
+        !others.iter().any(|other| first.eq_ignore_ascii_case(other))
+    }
 }
 
 /// Those that a server recorded. Lists of values have one value.

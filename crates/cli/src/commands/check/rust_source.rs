@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::HashMap;
 use std::str::FromStr;
-use syn::{Data, DeriveInput, Fields, LitStr, Meta, Type};
+use syn::{Data, DeriveInput, Fields, GenericArgument, LitStr, Meta, PathArguments, Type};
 
 /// A call with an SQL text.
 pub struct SqlCall {
@@ -61,7 +61,7 @@ impl RustSource {
                 TokenTree::Group(group) => self.walk(group.stream()),
                 TokenTree::Ident(word) if word == "struct" => self.add_struct(&tokens, at),
                 TokenTree::Ident(word) if at > 0 && is_punct(tokens.get(at - 1), '.') => {
-                    self.add_call(&word.to_string(), tokens.get(at + 1..).unwrap_or_default());
+                    self.add_call(&word.to_string(), tokens.split_at(at));
                 }
                 _ => {}
             }
@@ -69,11 +69,13 @@ impl RustSource {
     }
 
     /// Adds a call, if the tokens behind a method's name are one of an SQL text.
-    fn add_call(&mut self, method: &str, mut after: &[TokenTree]) {
+    fn add_call(&mut self, method: &str, (before, after): (&[TokenTree], &[TokenTree])) {
         if !["sql", "sql_for_each", "execute", "explain"].contains(&method) {
             return;
         }
-        let mut rows = RowType::Unknown;
+        let mut after = after.get(1..).unwrap_or_default();
+        let annotated = || annotated_rows(before, after).unwrap_or(RowType::Unknown);
+        let mut rows = if method == "sql" { annotated() } else { RowType::Unknown };
         if is_punct(after.first(), ':') && is_punct(after.get(2), '<') {
             let Some(end) = generic_end(after) else { return };
             rows = row_type(after.get(3..end).unwrap_or_default());
@@ -178,13 +180,56 @@ fn generic_end(tokens: &[TokenTree]) -> Option<usize> {
 }
 
 fn row_type(tokens: &[TokenTree]) -> RowType {
-    match syn::parse2::<Type>(tokens.iter().cloned().collect()) {
-        Ok(Type::Tuple(tuple)) => RowType::Tuple(tuple.elems.len()),
-        Ok(Type::Path(path)) => match path.path.segments.last() {
+    let parsed = syn::parse2::<Type>(tokens.iter().cloned().collect());
+    parsed.map_or(RowType::Unknown, |parsed| row_of(&parsed))
+}
+
+fn row_of(parsed: &Type) -> RowType {
+    match parsed {
+        Type::Tuple(tuple) => RowType::Tuple(tuple.elems.len()),
+        Type::Path(path) => match path.path.segments.last() {
             Some(last) => RowType::Struct(last.ident.to_string()),
             None => RowType::Unknown,
         },
         _ => RowType::Unknown,
+    }
+}
+
+/// The `T` of `let name: Vec<T> = … .sql(…)?;`: of the tokens before the method's name, and of those behind it.
+fn annotated_rows(before: &[TokenTree], after: &[TokenTree]) -> Option<RowType> {
+    let is_word =
+        |token: &TokenTree, name: &str| matches!(token, TokenTree::Ident(word) if word == name);
+    let start = before.iter().rposition(|token| is_word(token, "let"))?;
+    let mut rest = before.get(start + 1..)?;
+    if rest.iter().any(|token| is_punct(Some(token), ';')) {
+        return None;
+    }
+    rest = rest.get(usize::from(is_word(rest.first()?, "mut"))..)?;
+    let end = rest.iter().position(|token| is_punct(Some(token), '='))?;
+    if !matches!(rest.first()?, TokenTree::Ident(_)) || !is_punct(rest.get(1), ':') {
+        return None;
+    }
+    // What a later call makes of the rows is not known.
+    let mut later = after.get(1..)?.iter().take_while(|token| !is_punct(Some(token), ';'));
+    let is_result = |token: &TokenTree| match token {
+        TokenTree::Punct(punct) => matches!(punct.as_char(), '?' | '.'),
+        TokenTree::Ident(word) => word == "unwrap" || word == "expect",
+        token => matches!(token, TokenTree::Group(_)),
+    };
+    let annotated = syn::parse2::<Type>(rest.get(2..end)?.iter().cloned().collect()).ok()?;
+    later.all(is_result).then(|| element(&annotated).map(row_of))?
+}
+
+/// The `T` of `Vec<T>` and of `Result<Vec<T>>`.
+fn element(list: &Type) -> Option<&Type> {
+    let Type::Path(path) = list else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let GenericArgument::Type(first) = arguments.args.first()? else { return None };
+    match last.ident.to_string().as_str() {
+        "Vec" => Some(first),
+        "Result" => element(first),
+        _ => None,
     }
 }
 
