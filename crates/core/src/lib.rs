@@ -74,7 +74,7 @@ mod word_hasher;
 
 pub mod url;
 
-pub use alteration::TableAlteration;
+pub use alteration::{CONVERTED, TableAlteration};
 pub use any_reference::{AnyReference, AnyReferenceColumns, RefersTo};
 #[doc(hidden)]
 pub use any_reference::{read_any_reference, unknown_table};

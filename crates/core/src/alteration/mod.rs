@@ -1,6 +1,9 @@
 //! A change of a table into another form.
 
+mod converted;
 mod rename;
+
+pub use converted::CONVERTED;
 
 use crate::check::CheckExpression;
 use crate::{ColumnSchema, Error, ErrorKind, IndexSchema, Result, TableSchema, Type};
@@ -239,9 +242,11 @@ impl TableAlteration {
 
     /// Rejects another expression of a generated column, which engines cannot change in place.
     fn check_generated(&self) -> Result<()> {
+        let named = self.with_converted_names()?;
+        let renamed = named.as_ref().unwrap_or(&self.renamed);
         for (old, new) in self.kept() {
-            let (from, to) = (self.renamed.column_at(old)?, self.to.column_at(new)?);
-            if from.generated_text(&self.renamed) != to.generated_text(&self.to) {
+            let (from, to) = (renamed.column_at(old)?, self.to.column_at(new)?);
+            if from.generated_text(renamed) != to.generated_text(&self.to) {
                 let message = "the expression of a generated column cannot change: drop the column and add it again";
                 let error = Error::new(ErrorKind::Unsupported, message);
                 return Err(error.in_table(self.from.name()).in_column(to.name.clone()));
@@ -458,13 +463,17 @@ fn with_new_names(
             free.push((old, format!("{} (dropped)", column.name)));
         }
     }
-    from.rename(to.name(), |name| {
+    let new_name = |name: &str| {
         let old = from.column(name).ok()?;
         if let Some((_, free)) = free.iter().find(|(place, _)| *place == old) {
-            return Some(free);
+            return Some(&**free);
         }
         let new = sources.iter().position(|source| *source == Some(old))?;
         let new = &*to.columns().get(new)?.name;
         (new != name).then_some(new)
-    })
+    };
+    // The rules that name a converted column are those of the one that takes its name.
+    let is_conversion = from.columns().iter().any(converted::takes_values);
+    let is_freed = |name: &str| free.iter().any(|(old, _)| from.column(name).ok() == Some(*old));
+    from.rename_but(to.name(), new_name, |name| is_conversion && is_freed(name))
 }

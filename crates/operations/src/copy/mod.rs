@@ -15,6 +15,7 @@ mod values;
 
 pub(crate) use columns::Columns;
 pub(crate) use table_copy::{sum_row, walk};
+pub(crate) use values::as_currency;
 
 use bobak_core::{
     Engine, Error, ErrorKind, ForeignKey, Result, SchemaChange, SchemaLoss, TableSchema, Type,

@@ -60,7 +60,7 @@ pub(super) fn as_float(integer: i64) -> Option<f64> {
 
 /// The ten-thousandths of a number that has no more decimals: for a float, of the decimals that it is written
 /// with.
-pub(super) fn as_currency(value: ValueRef<'_>) -> Option<i64> {
+pub(crate) fn as_currency(value: ValueRef<'_>) -> Option<i64> {
     match value {
         ValueRef::Int(integer) => integer.checked_mul(10_000),
         ValueRef::Float(float) => {

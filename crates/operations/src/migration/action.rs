@@ -4,8 +4,8 @@ use super::statements::statements;
 use super::step::{MigrationStep, find};
 use super::table_parts::{TableParts, foreign_key_of};
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, ForeignKey, Result, SchemaChange, TableAlteration, TableSchema,
-    Value,
+    CONVERTED, ColumnSchema, Error, ErrorKind, ForeignKey, Result, SchemaChange, TableAlteration,
+    TableSchema, Value,
 };
 use std::sync::Arc;
 
@@ -36,9 +36,6 @@ pub(super) enum Action {
     Sql(String),
     Rust(String),
 }
-
-/// The name of the column that takes converted values.
-const CONVERTED: &str = "bobak_converted";
 
 /// The step that drops the column of values that could not all be converted.
 pub(super) fn drop_converted(table: &TableSchema) -> MigrationStep {

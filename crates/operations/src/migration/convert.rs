@@ -1,5 +1,6 @@
 //! Values of a column as those of another type.
 
+use crate::copy::as_currency;
 use bobak_core::{
     ColumnRole, ColumnSchema, Error, ErrorKind, FieldSet, OnError, Result, Select, Session, Source,
     TableSchema, Type, Value, ValueRef, Verb, Write, WriteBatch, change_log,
@@ -168,6 +169,12 @@ fn convert(from: &ColumnSchema, to: &ColumnSchema, value: ValueRef<'_>) -> Resul
             0 | 1 => Ok(Value::Int(integer)),
             _ => Err(Error::new(ErrorKind::OutOfRange, "only 0 and 1 become a boolean")),
         },
+        (ValueRef::Float(_), Type::Currency) => {
+            let message = "it has more than four decimals, or too many digits";
+            let amount =
+                as_currency(value).ok_or_else(|| Error::new(ErrorKind::OutOfRange, message));
+            to.accept(Value::Int(amount?))
+        }
         (ValueRef::Float(float), ty) if ty.integer_range().is_some() => {
             let integer = float as i64;
             if integer as f64 == float && float.abs() < 9e15 && !ty.has_text_form() {

@@ -32,6 +32,7 @@
 
 mod action;
 mod check;
+mod conversions;
 mod convert;
 mod files;
 mod ledger;

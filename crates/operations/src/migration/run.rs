@@ -4,7 +4,7 @@ use super::action::{Action, drop_converted};
 use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
 use super::step::{MigrationStep, find};
-use super::{convert, status, tracked};
+use super::{conversions, convert, status, tracked};
 use bobak_changes::{last_id, unchecked_logs};
 use bobak_core::change_log::{TableMoves, layout_schema};
 use bobak_core::engine::fallback::has_rows;
@@ -167,12 +167,6 @@ fn runs_online(engine: &dyn Engine, steps: &[MigrationStep]) -> Result<bool> {
         _ => false,
     };
     Ok(steps.iter().all(is_online))
-}
-
-/// Whether the step drops a generated column, whose values can be computed again.
-fn drops_computed(step: &MigrationStep, table: &TableSchema) -> bool {
-    let MigrationStep::DropColumn { column, .. } = step else { return false };
-    table.column(column).is_ok_and(|column| table.is_generated(column))
 }
 
 /// Whether a column gets NOT NULL, a CHECK or a foreign key, and no other type.
@@ -360,7 +354,7 @@ impl Runner<'_> {
             let name = step.table().filter(|_| step.loses_data());
             let name = name.map(|name| former.get(name).copied().unwrap_or(name));
             let Some(table) = name.and_then(|name| find(&tables, name).ok()) else { continue };
-            if !drops_computed(step, table) && has_rows(self.session, &Arc::new(table.clone()))? {
+            if !step.drops_computed(table) && has_rows(self.session, &Arc::new(table.clone()))? {
                 let message = format!(
                     "undoing migration {} would lose data ({step}): allow the loss, or keep it",
                     self.migration.name
@@ -374,11 +368,7 @@ impl Runner<'_> {
 
     fn step(&self, number: usize, step: &MigrationStep, resumed: bool) -> Result<()> {
         self.run_actions(step, resumed).map_err(|error| {
-            let shown = match step {
-                MigrationStep::CreateTable(table) => format!("create table {}", table.name()),
-                other => other.to_string().lines().take(1).flat_map(str::chars).take(80).collect(),
-            };
-            let (name, number) = (&self.migration.name, number + 1);
+            let (name, number, shown) = (&self.migration.name, number + 1, step.summary());
             let message = format!("migration {name}, step {number} ({shown}): {}", error.message());
             let mut located = Error::new(error.kind(), message);
             if let Some(table) = error.table() {
@@ -397,11 +387,15 @@ impl Runner<'_> {
         {
             return Ok(());
         }
-        for action in self.actions(step, resumed)? {
+        let actions = self.actions(step, resumed)?;
+        conversions::check(self.engine, &actions)?;
+        for action in actions {
             match action {
                 Action::Change(change) => self.session.alter(&[change])?,
                 Action::Convert { table, from, to } => {
-                    let converted = convert::run(self.session, &table, from, to);
+                    let convert = || convert::run(self.session, &table, from, to);
+                    let converted =
+                        conversions::without_triggers(self.engine, self.session, &table, convert);
                     if converted.is_err() && self.engine.capabilities().implicit_ddl_commit {
                         // Elsewhere the end of the transaction removes the column. The first error says more.
                         let _ = self.run_actions(&drop_converted(&table), false);
@@ -413,7 +407,8 @@ impl Runner<'_> {
                 }
                 Action::NoteDrop(table) => self.note_drop(&table)?,
                 Action::Fill { table, column, value } => {
-                    convert::fill(self.session, &table, column, &value)?;
+                    let fill = || convert::fill(self.session, &table, column, &value);
+                    conversions::without_triggers(self.engine, self.session, &table, fill)?;
                 }
                 Action::Sql(text) => self.session.execute(&text, &[]).map(drop)?,
                 Action::Rust(name) => {

@@ -128,6 +128,29 @@ impl MigrationStep {
         matches!(self, Self::DropTable(_) | Self::DropColumn { .. })
     }
 
+    /// Whether the step drops a generated column, whose values can be computed again.
+    pub(super) fn drops_computed(&self, table: &TableSchema) -> bool {
+        let Self::DropColumn { column, .. } = self else { return false };
+        table.column(column).is_ok_and(|column| table.is_generated(column))
+    }
+
+    /// The step without its JSON and SQL, for messages.
+    pub(super) fn summary(&self) -> String {
+        match self {
+            Self::CreateTable(table) => format!("create table {}", table.name()),
+            Self::AddColumn { table, column, .. } => format!("add column {table}.{}", column.name),
+            Self::ChangeColumn { table, column } => {
+                format!("change column {table}.{}", column.name)
+            }
+            Self::AddIndex { table, name, .. } => format!("add index {table}.{name}"),
+            Self::AddForeignKey { table, columns, .. } => {
+                format!("add foreign key {table}.{}", columns.join(", "))
+            }
+            Self::AddSearch { table, .. } => format!("add search {table}"),
+            other => other.to_string().lines().take(1).collect(),
+        }
+    }
+
     /// Whether the step renames this table, or this `table.column`.
     pub(super) fn is_rename(&self, name: &str, new: &str) -> bool {
         let (full, to) = match self {

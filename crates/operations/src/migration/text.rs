@@ -153,6 +153,14 @@ pub(super) fn parse_steps(text: &str) -> Result<Vec<MigrationStep>> {
     Ok(steps)
 }
 
+/// What follows a step's words, with its form.
+const TABLE: &str = r#"a table {"name":"t","columns":[…],"key":["id"],"indexes":[]}"#;
+const COLUMN: &str = r#"a column {"name":"c","type":"i64","nullable":false}"#;
+const COLUMNS: &str = r#"the names of columns ["a","b"]"#;
+const FOREIGN_KEY: &str = r#"a foreign key {"columns":["a"],"table":"t","referenced":["id"]}"#;
+const INDEX: &str = r#"an index {"name":"i","columns":["a"],"unique":false}"#;
+const SEARCH: &str = r#"a search {"columns":["a"]}"#;
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,
@@ -193,7 +201,7 @@ impl<'t> Parser<'t> {
         let noun = self.word()?;
         Ok(match (verb, noun.as_str()) {
             ("create", "table") => {
-                MigrationStep::CreateTable(Arc::new(table_from_json(&self.json()?)?))
+                MigrationStep::CreateTable(Arc::new(table_from_json(&self.json(TABLE)?)?))
             }
             ("drop", "table") => MigrationStep::DropTable(self.name()?),
             ("rename", "table") => {
@@ -203,10 +211,13 @@ impl<'t> Parser<'t> {
             }
             ("add", "column") => {
                 let table = self.name()?;
-                let column = column_from_json(&self.json()?)?;
+                let column = column_from_json(&self.json(COLUMN)?)?;
                 let after = if self.has("after") { Some(self.name()?) } else { None };
-                let fill =
-                    if self.has("fill") { Some(value_from_json(&self.json()?)?) } else { None };
+                let fill = if self.has("fill") {
+                    Some(value_from_json(&self.json("a value")?)?)
+                } else {
+                    None
+                };
                 MigrationStep::AddColumn { table, column, after, fill }
             }
             ("drop", "column") => {
@@ -220,17 +231,20 @@ impl<'t> Parser<'t> {
             }
             ("change", "column") => {
                 let table = self.name()?;
-                MigrationStep::ChangeColumn { table, column: column_from_json(&self.json()?)? }
+                MigrationStep::ChangeColumn {
+                    table,
+                    column: column_from_json(&self.json(COLUMN)?)?,
+                }
             }
             ("add", "foreign") => {
                 self.keyword("key")?;
                 let table = self.name()?;
-                let (columns, key) = foreign_key_from_json(&self.json()?)?;
+                let (columns, key) = foreign_key_from_json(&self.json(FOREIGN_KEY)?)?;
                 MigrationStep::AddForeignKey { table, columns, key }
             }
             ("drop", "foreign") => {
                 self.keyword("key")?;
-                let (table, json) = (self.name()?, self.json()?);
+                let (table, json) = (self.name()?, self.json(COLUMNS)?);
                 let columns = json.as_array().into_iter().flatten();
                 let columns = columns.filter_map(|name| Some(name.as_str()?.to_owned()));
                 MigrationStep::DropForeignKey { table, columns: columns.collect() }
@@ -252,7 +266,7 @@ impl<'t> Parser<'t> {
     }
 
     fn index(&mut self) -> Result<MigrationStep> {
-        let (table, json) = (self.name()?, self.json()?);
+        let (table, json) = (self.name()?, self.json(INDEX)?);
         let text = |json: &Json| json.as_str().map(str::to_owned);
         let name = json.get("name").and_then(text);
         let columns = json.get("columns").and_then(Json::as_array);
@@ -267,7 +281,7 @@ impl<'t> Parser<'t> {
     }
 
     fn search(&mut self) -> Result<MigrationStep> {
-        let (table, json) = (self.name()?, self.json()?);
+        let (table, json) = (self.name()?, self.json(SEARCH)?);
         let columns = json.get("columns").and_then(Json::as_array);
         let columns = columns.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned);
         let columns: Vec<String> = columns.collect();
@@ -343,7 +357,7 @@ impl<'t> Parser<'t> {
         if !self.rest().starts_with('"') {
             return self.word();
         }
-        self.json()?.as_str().map(str::to_owned).ok_or_else(|| expected("a name"))
+        self.json("a name")?.as_str().map(str::to_owned).ok_or_else(|| expected("a name"))
     }
 
     /// `table.column`.
@@ -356,7 +370,8 @@ impl<'t> Parser<'t> {
         Ok((first, self.name()?))
     }
 
-    fn json(&mut self) -> Result<Json> {
+    /// Reads `what`, with its form.
+    fn json(&mut self, what: &str) -> Result<Json> {
         self.skip();
         let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter::<Json>();
         let value = values.next();
@@ -366,7 +381,10 @@ impl<'t> Parser<'t> {
                 self.at += read;
                 Ok(value)
             }
-            _ => Err(expected("JSON")),
+            Some(Err(error)) if self.rest().starts_with(['{', '[', '"']) => {
+                Err(expected(&format!("{what}, which is JSON: {error}")))
+            }
+            _ => Err(expected(&format!("{what}, which is JSON"))),
         }
     }
 

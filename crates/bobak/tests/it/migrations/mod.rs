@@ -2,6 +2,7 @@
 
 mod failures;
 mod kills;
+mod sqlite_conversions;
 mod steps;
 mod tracked_writes;
 

@@ -103,7 +103,11 @@ fn files_that_do_not_fit_are_rejected() {
             "line 4: expected a table and its column",
         ),
         ("bobak migration 1\nfirst\nup\nfly table t\n", "'fly table'"),
-        ("bobak migration 1\nfirst\nup\ncreate table {\n", "expected JSON"),
+        ("bobak migration 1\nfirst\nup\ncreate table {\n", "which is JSON: EOF"),
+        (
+            "bobak migration 1\nfirst\nup\ncreate table t {}\n",
+            "line 4: expected a table {\"name\":\"t\",\"columns\":[…],\"key\":[\"id\"]",
+        ),
         ("bobak migration 1\nfirst\nup\nsql\nSELECT 1;\n", "expected 'end'"),
         ("bobak migration 1\nfirst\nup\nrename table a b\n", "expected 'to'"),
     ] {

@@ -4,13 +4,14 @@
 //! procedure of SQLite's documentation: the text of its CREATE TABLE statement, with other
 //! definitions of the changed columns, creates a second table, which gets the rows and then the name. So everything in the
 //! text that a schema does not express stays: AUTOINCREMENT, generated columns, constraints of the table.
+//! So does the place of a column whose values a migration has converted into another one: the second table gets these.
 //! Indexes and triggers are created again from their own texts; views and foreign keys of other
 //! tables are found by name.
 
-use super::changed_rules::{ChangedRules, redefined_key};
+use super::changed_rules::{ChangedRules, Conversion, redefined_key};
 use super::index;
 use super::tables::read_with_logs;
-use super::text::{definitions, has_word, name_of_column};
+use super::text::{definitions, has_word, indexed_names, name_of_column};
 use crate::connection::Connection;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, Result, TableAlteration, TableSchema, Value, change_log,
@@ -36,6 +37,29 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
         return Err(error.in_table(to.name().to_owned()));
     }
     reject_referenced(&tables, from, alteration.dropped())?;
+    if let Some(log) = &log {
+        move_log(connection, log, alteration)?;
+    }
+    // The recorded layouts of a tracked table have the columns in the order of its log, which gets converted values at the end.
+    if log.is_some() || from.name().starts_with(change_log::LOG_PREFIX) {
+        change_table(connection, alteration, Vec::new())?;
+    } else {
+        change_table(connection, &alteration.in_place()?, Conversion::all_of(alteration))?;
+    }
+    check_foreign_keys(connection, alteration, &tables)?;
+    match log {
+        Some(_) => super::alter::adapt_log(connection, alteration),
+        None => Ok(()),
+    }
+}
+
+/// Makes the change of the table alone.
+fn change_table(
+    connection: &mut Connection,
+    alteration: &TableAlteration,
+    conversions: Vec<Conversion>,
+) -> Result<()> {
+    let (from, to) = (alteration.from(), alteration.to());
     for (query, error) in find_violations(Dialect::Sqlite, alteration) {
         if !connection.all_rows(&query, &[])?.is_empty() {
             return Err(error);
@@ -43,14 +67,15 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     }
     let located = |error: Error| error.in_table(from.name().to_owned());
     let mut changed = changed_columns(alteration);
+    let converted = conversions.iter().filter_map(|made| to.column(&made.column).ok());
+    let converted: Vec<_> = converted.filter(|column| !changed.contains(column)).collect();
+    changed.extend(converted);
     let names = index_names(connection, alteration, &mut changed)?;
-    if let Some(log) = &log {
-        move_log(connection, log, alteration)?;
-    }
+    drop_dependent_indexes(connection, alteration, &names)?;
     for sql in alter_table(Dialect::Sqlite, alteration, &names)? {
         connection.run_owned(&sql).map_err(located)?;
     }
-    let rules = ChangedRules::of(alteration, &changed);
+    let rules = ChangedRules::of(alteration, &changed, conversions);
     if !rules.is_empty() {
         rebuild(connection, to, &rules).map_err(located)?;
     }
@@ -58,11 +83,7 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     if alteration.changes_search() {
         super::search::create(connection, to)?;
     }
-    check_foreign_keys(connection, alteration, &tables)?;
-    match log {
-        Some(_) => super::alter::adapt_log(connection, alteration),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Gives the log of a tracked table its new names.
@@ -157,6 +178,34 @@ fn index_names(
     Ok(names)
 }
 
+/// Drops the indexes that name a dropped column in an expression or a condition. Those in `names` are dropped anyway.
+fn drop_dependent_indexes(
+    connection: &mut Connection,
+    alteration: &TableAlteration,
+    names: &ConstraintNames,
+) -> Result<()> {
+    let from = alteration.from();
+    let converted = alteration.converted();
+    let is_lost = |place: &&usize| converted.iter().all(|(old, _)| old != *place);
+    let dropped = alteration.dropped().iter().filter(is_lost);
+    let dropped = dropped.filter_map(|place| Some(&*from.columns().get(*place)?.name));
+    let dropped: Vec<_> = dropped.collect();
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    let sql = "SELECT name, sql FROM main.sqlite_schema WHERE type = 'index' AND sql IS NOT NULL \
+               AND tbl_name = ?1 COLLATE NOCASE";
+    for row in connection.all_rows(sql, &[Value::from(from.name())])? {
+        let [Value::Text(name), Value::Text(sql)] = &row[..] else { continue };
+        let is_dropped = |named: &String| dropped.iter().any(|own| named.eq_ignore_ascii_case(own));
+        let is_known = names.indexes.iter().any(|(_, stored)| stored.eq_ignore_ascii_case(name));
+        if !is_known && indexed_names(sql).iter().any(is_dropped) {
+            connection.run_owned(&format!("DROP INDEX main.{}", quote(Dialect::Sqlite, name)))?;
+        }
+    }
+    Ok(())
+}
+
 /// Creates the indexes that the table does not have.
 fn create_indexes(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let there = index::read(connection, table.name())?;
@@ -200,11 +249,11 @@ fn rebuild(connection: &mut Connection, table: &TableSchema, rules: &ChangedRule
     let statement = texts(connection, "'table'")?.pop().unwrap_or_default();
     let dependents = texts(connection, "'index', 'trigger'")?;
     let (own, new) = (quote(Dialect::Sqlite, table.name()), quote(Dialect::Sqlite, NEW));
-    let columns = copied_columns(connection, table, &statement)?;
+    let (columns, values) = copied_columns(connection, table, &statement, rules)?;
     let counted = counted_key(connection, &name)?;
     connection.run_owned(&rewritten(&statement, table, rules)?)?;
     connection.run_owned(&format!(
-        "INSERT INTO main.{new} ({columns}) SELECT {columns} FROM main.{own}"
+        "INSERT INTO main.{new} ({columns}) SELECT {values} FROM main.{own}"
     ))?;
     connection.run_owned(&format!("DROP TABLE main.{own}"))?;
     // Without it, SQLite looks for the table in views and triggers now, and renames it in foreign keys.
@@ -219,27 +268,33 @@ fn rebuild(connection: &mut Connection, table: &TableSchema, rules: &ChangedRule
     dependents.iter().try_for_each(|sql| connection.run_owned(sql))
 }
 
-/// The columns whose values are copied: all but generated ones, and the row number if no column has it.
+/// The columns whose values are copied: all but generated ones, and the row number if no column has it. And the stored
+/// columns that have these values.
 fn copied_columns(
     connection: &mut Connection,
     table: &TableSchema,
     statement: &str,
-) -> Result<String> {
+    rules: &ChangedRules,
+) -> Result<(String, String)> {
     let rows = connection.all_rows(
         "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0 ORDER BY cid",
         &[Value::from(table.name())],
     )?;
     let names = rows.into_iter().map(|row| super::column::text(row.into_iter().next()));
     let names: Vec<String> = names.collect();
-    let mut columns: Vec<_> = names.iter().map(|name| quote(Dialect::Sqlite, name)).collect();
+    let kept = || names.iter().filter(|name| !rules.takes_values(name));
+    let quoted = |name: &str| quote(Dialect::Sqlite, name);
+    let mut columns: Vec<_> = kept().map(|name| quoted(name)).collect();
+    let mut values: Vec<_> = kept().map(|name| quoted(rules.values_of(name))).collect();
     let is_taken = |row: &&&str| names.iter().any(|name| name.eq_ignore_ascii_case(row));
     let rowid = ["rowid", "_rowid_", "oid"];
     let rowid = rowid.iter().find(|row| !is_taken(row));
     let has_integer_key = table.has_integer_key() && !table.has_hidden_key();
     if let Some(rowid) = rowid.filter(|_| !has_integer_key && !has_word(statement, "WITHOUT")) {
         columns.push((*rowid).to_owned());
+        values.push((*rowid).to_owned());
     }
-    Ok(columns.join(", "))
+    Ok((columns.join(", "), values.join(", ")))
 }
 
 /// The last key that AUTOINCREMENT gave.
@@ -265,7 +320,8 @@ fn rewritten(statement: &str, table: &TableSchema, rules: &ChangedRules) -> Resu
     let mut found = 0;
     for part in &parts {
         let place = name_of_column(part).and_then(|name| table.column(&name).ok());
-        if place.is_none() && rules.drops(part) {
+        let is_gone = name_of_column(part).is_some_and(|name| rules.takes_values(&name));
+        if place.is_none() && (is_gone || rules.drops(part)) {
             found += 1;
             continue;
         }

@@ -5,6 +5,24 @@ use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenizer};
 use bobak_core::{Error, ErrorKind, Result, TableAlteration};
 use bobak_sql::sqlite_foreign_key;
 
+/// A column, and the one that has its values in its new type and is gone after.
+pub(super) struct Conversion {
+    pub column: String,
+    values: String,
+}
+
+impl Conversion {
+    /// Those that an alteration ends.
+    pub fn all_of(alteration: &TableAlteration) -> Vec<Self> {
+        let columns = alteration.from().columns();
+        let conversion = |(old, by): (usize, usize)| {
+            let name = |place: usize| columns.get(place).map(|column| column.name.to_string());
+            Some(Self { column: name(old)?, values: name(by)? })
+        };
+        alteration.converted().into_iter().filter_map(conversion).collect()
+    }
+}
+
 /// What is different in the statement.
 pub(super) struct ChangedRules {
     /// The columns with other definitions, as places in the new form.
@@ -15,10 +33,15 @@ pub(super) struct ChangedRules {
     dropped: Vec<Vec<String>>,
     /// The definitions of new foreign keys.
     pub added: Vec<String>,
+    conversions: Vec<Conversion>,
 }
 
 impl ChangedRules {
-    pub fn of(alteration: &TableAlteration, columns: &[usize]) -> Self {
+    pub fn of(
+        alteration: &TableAlteration,
+        columns: &[usize],
+        conversions: Vec<Conversion>,
+    ) -> Self {
         let (renamed, to) = (alteration.renamed(), alteration.to());
         let (dropped, added) = alteration.changed_foreign_keys();
         let names = |number: &usize| {
@@ -34,6 +57,7 @@ impl ChangedRules {
             key,
             dropped: dropped.iter().filter_map(names).collect(),
             added: added.iter().map(|number| sqlite_foreign_key(to, *number)).collect(),
+            conversions,
         }
     }
 
@@ -43,7 +67,21 @@ impl ChangedRules {
 
     /// How many definitions of the text change.
     pub const fn in_text(&self) -> usize {
-        self.columns.len() + self.key.is_some() as usize + self.dropped.len()
+        self.columns.len()
+            + self.key.is_some() as usize
+            + self.dropped.len()
+            + self.conversions.len()
+    }
+
+    /// Whether a stored column has the values of another one, and is gone after.
+    pub fn takes_values(&self, column: &str) -> bool {
+        self.conversions.iter().any(|made| made.values.eq_ignore_ascii_case(column))
+    }
+
+    /// The stored column with the values of a column.
+    pub fn values_of<'n>(&'n self, column: &'n str) -> &'n str {
+        let made = self.conversions.iter().find(|made| made.column.eq_ignore_ascii_case(column));
+        made.map_or(column, |made| &made.values)
     }
 
     /// Whether this part of the statement is a foreign key that is dropped.

@@ -71,6 +71,15 @@ pub(super) fn names(expression: &str) -> Vec<String> {
     tokens(expression).filter(is_name).map(|token| token.unquoted().into_owned()).collect()
 }
 
+/// The names in the columns, expressions and condition of a CREATE INDEX statement, without those of functions.
+pub(super) fn indexed_names(sql: &str) -> Vec<String> {
+    let is_open = |token: &SqlToken<'_>| token.is_operator("(");
+    let tokens: Vec<_> = tokens(sql).skip_while(|token| !is_open(token)).collect();
+    let is_column = |place: &usize| !tokens.get(place + 1).is_some_and(is_open);
+    let named = tokens.iter().enumerate().filter(|(place, _)| is_column(place));
+    named.filter_map(|(_, token)| Some(token.name()?.into_owned())).collect()
+}
+
 /// Whether the statement contains this keyword outside parentheses of the second level, in which
 /// expressions and column lists stand.
 pub(super) fn has_keyword(sql: &str, keyword: &str) -> bool {
