@@ -339,11 +339,11 @@ mod tests {
         assert!(e.to_string().contains("amount >= 0"), "{e}");
         let e = error(1, "near \"SELEC\": syntax error");
         assert_eq!(e.kind(), ErrorKind::Syntax);
+        let source = std::error::Error::source(&e).unwrap().to_string();
+        assert_eq!(source, "near \"SELEC\": syntax error (SQLite's code 1)");
         let e = error(1, "integer overflow");
         assert_eq!(e.kind(), ErrorKind::OutOfRange);
         assert!(e.message().starts_with("the result of a calculation is too large"), "{e}");
         assert_eq!(error(5, "database is locked").kind(), ErrorKind::Busy);
-        let source = std::error::Error::source(&e).unwrap().to_string();
-        assert_eq!(source, "near \"SELEC\": syntax error (SQLite's code 1)");
     }
 }

@@ -29,7 +29,7 @@ class Condition:
         return _Negated(self)
 
     def _nest(self, depth: int) -> None:
-        """Sets the depth. What is too deep is rejected here: to walk it would overflow the stack."""
+        """Sets the depth. What is too deep is rejected: to walk it would overflow the stack."""
         wire.check_depth(depth)
         object.__setattr__(self, "depth", depth)
 

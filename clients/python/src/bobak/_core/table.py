@@ -384,9 +384,11 @@ def related_query(query: Query, column: str, keys: list[Any]) -> Query | None:
     wanted = list(dict.fromkeys(key for key in keys if key is not None))
     if not wanted:
         return None
-    # The limit is one for each key. A text may equal others in a column without case, which are not related.
-    is_single = len(wanted) == 1 and not isinstance(wanted[0], str) and query.limit is not None
-    limit = query.offset + query.limit if is_single else None
+    # The limit is one for each key. A text may equal others in a column without case, which are
+    # not related.
+    limit = None
+    if len(wanted) == 1 and not isinstance(wanted[0], str) and query.limit is not None:
+        limit = query.offset + query.limit
     return replace(query, limit=limit, offset=0).filtered([Field(column).is_in(wanted)])
 
 
