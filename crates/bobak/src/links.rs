@@ -7,8 +7,8 @@ use crate::table::Table;
 use bobak_core::statements::CallSite;
 use bobak_core::{
     BulkChange, Condition, DynRow, Error, ErrorKind, Expr, FieldSet, Key, OnError, Outcome, Record,
-    Result, Row, Select, Session, Source, TableSchema, ToMany, Value, ValueRef, Verb, Write,
-    WriteBatch, atomically, prepare_dynamic_insert,
+    Result, Select, Session, Source, TableSchema, ToMany, Value, ValueRef, Verb, Write, WriteBatch,
+    atomically, prepare_dynamic_insert,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -248,54 +248,50 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     }
 
     fn insert(&self, session: &dyn Session, keys: Vec<Value<'static>>) -> Result<u64> {
-        if keys.is_empty() {
-            return Ok(0);
+        let rows = keys.into_iter().map(|key| self.row(key)).collect::<Result<Vec<_>>>()?;
+        // Another transaction may have added the same link meanwhile.
+        let outcomes = self.write(session, Verb::InsertOrIgnore, &rows)?;
+        let mut written =
+            outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Inserted(_))).count();
+        // A link that exists may be deleted: an upsert restores it, and sets nothing else.
+        if let Some(verb) = self.link.upsert() {
+            let ignored = rows.iter().zip(&outcomes);
+            let ignored = ignored.filter(|(_, outcome)| matches!(outcome, Outcome::Ignored));
+            let restored = self.write(session, verb, ignored.map(|(row, _)| row))?;
+            written += restored.iter().filter(|outcome| **outcome != Outcome::Changed(0)).count();
         }
-        let LinkTable { table, from, to } = self.link;
-        let mut batch = WriteBatch::new();
-        for key in keys {
-            let mut row = DynRow::new();
-            for (column, value) in [(from, self.key.clone()), (to, key)] {
-                row.set(&table.column_at(column)?.name, value)?;
-            }
-            let (values, given) = dynamic::arrange(table, &row)?;
-            let mut values = dynamic::accept(table, given, values)?;
-            prepare_dynamic_insert(table, &mut values)?;
-            // Another transaction may have added the same link meanwhile.
-            let (verb, fields) = (Verb::InsertOrIgnore, FieldSet::EMPTY);
-            batch.push(&Write { table, verb, fields, values: &values })?;
-        }
-        let (mut added, mut ignored, mut place) = (0, Vec::new(), 0);
-        session.batch(&batch, OnError::Stop, &mut |outcome| {
-            match outcome {
-                Ok(Outcome::Inserted(_)) => added += 1,
-                Ok(Outcome::Ignored) => ignored.push(place),
-                _ => {}
-            }
-            place += 1;
-        })?;
-        Ok(added + self.restore(session, &batch, &ignored)?)
+        Ok(written as u64)
     }
 
-    /// Restores links that exist, but are deleted, by upserts that set nothing else; returns their number.
-    fn restore(&self, session: &dyn Session, batch: &WriteBatch, places: &[usize]) -> Result<u64> {
-        let Some(verb) = self.link.upsert().filter(|_| !places.is_empty()) else { return Ok(0) };
-        let mut upserts = WriteBatch::new();
-        for (place, row) in batch.runs().flat_map(|run| run.iter()).enumerate() {
-            if places.contains(&place) {
-                let values: Vec<_> = (0..Row::len(&row)).map(|at| row.get(at).to_owned()).collect();
-                let (table, fields) = (self.link.table, FieldSet::EMPTY);
-                upserts.push(&Write { table, verb, fields, values: &values })?;
-            }
+    /// The row of a new link.
+    fn row(&self, key: Value<'static>) -> Result<Vec<Value<'static>>> {
+        let LinkTable { table, from, to } = self.link;
+        let mut row = DynRow::new();
+        for (column, value) in [(from, self.key.clone()), (to, key)] {
+            row.set(&table.column_at(column)?.name, value)?;
         }
-        let mut restored = 0;
-        session.batch(&upserts, OnError::Stop, &mut |outcome| {
-            restored += u64::from(matches!(
-                outcome,
-                Ok(Outcome::Changed(1..) | Outcome::Updated(_) | Outcome::Inserted(_))
-            ));
-        })?;
-        Ok(restored)
+        let (values, given) = dynamic::arrange(table, &row)?;
+        let mut values = dynamic::accept(table, given, values)?;
+        prepare_dynamic_insert(table, &mut values)?;
+        Ok(values)
+    }
+
+    fn write<'v>(
+        &self,
+        session: &dyn Session,
+        verb: Verb,
+        rows: impl IntoIterator<Item = &'v Vec<Value<'static>>>,
+    ) -> Result<Vec<Outcome>> {
+        let (table, fields) = (self.link.table, FieldSet::EMPTY);
+        let mut batch = WriteBatch::new();
+        for values in rows {
+            batch.push(&Write { table, verb, fields, values })?;
+        }
+        let mut outcomes = Vec::new();
+        if !batch.is_empty() {
+            session.batch(&batch, OnError::Stop, &mut |outcome| outcomes.extend(outcome))?;
+        }
+        Ok(outcomes)
     }
 }
 

@@ -98,12 +98,7 @@ impl EngineRules {
         condition: Option<Condition>,
     ) -> Result<Option<Condition>> {
         let Some(column) = self.deleted_at(table)? else { return Ok(condition) };
-        let live = Condition::IsNull { column };
-        Ok(Some(match condition {
-            Some(condition) if condition.names_column(column) => condition,
-            Some(condition) => Condition::And(vec![live, condition]),
-            None => live,
-        }))
+        Ok(Some(unless_named(condition, column, Condition::IsNull { column })))
     }
 
     /// The join, and the queries inside of it, without the deleted rows of their tables.
@@ -348,12 +343,7 @@ impl RuleSession<'_> {
             None => condition = self.rules.add_live(table, condition)?,
             Some(Assign::Set { value: Value::Null, .. }) => {
                 steps.extend(live.map(|column| Assign::Set { column, value: LIVE }));
-                let any = deleted_or_not(column);
-                condition = Some(match condition {
-                    Some(condition) if condition.names_column(column) => condition,
-                    Some(condition) => Condition::And(vec![any, condition]),
-                    None => any,
-                });
+                condition = Some(unless_named(condition, column, deleted_or_not(column)));
             }
             Some(_) => {
                 let own = [Some(column), table.modified_at()];
@@ -384,6 +374,15 @@ impl RuleSession<'_> {
             tables(&mut |table| hides |= !matches!(self.rules.deleted_at(table), Ok(None)));
         }
         hides
+    }
+}
+
+/// The condition with another one, unless it names the column.
+fn unless_named(condition: Option<Condition>, column: usize, added: Condition) -> Condition {
+    match condition {
+        Some(condition) if condition.names_column(column) => condition,
+        Some(condition) => Condition::And(vec![added, condition]),
+        None => added,
     }
 }
 

@@ -34,14 +34,17 @@ pub(super) enum OptionValue {
     Text(String),
 }
 
-/// The tables, whose classes have no `reserved` name, and whose fields are no `keywords`; the second part has the tables that a client has no class for, and why.
+/// The tables, whose classes have no `reserved` name, and whose fields are no `keywords`; the second part has
+/// what a client has no class for, and why: `others` are lines on what else the database has.
 pub(super) fn client_tables<'a>(
     tables: &'a [TableSchema],
+    others: &[String],
     reserved: &[&str],
     keywords: &[&str],
 ) -> (Vec<ClientTable<'a>>, Vec<String>) {
     let mut taken: HashSet<String> = reserved.iter().map(|&name| name.to_owned()).collect();
-    let (mut found, mut without) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut without: Vec<_> = others.iter().map(|other| one_line(other)).collect();
     for table in tables {
         if table.key().is_empty() {
             without.push(format!("{}: it has no key", one_line(table.name())));
@@ -71,12 +74,6 @@ pub(super) fn client_tables<'a>(
 /// A string literal, which is the same in Go, Python and TypeScript as in JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-/// `Name` for `name`.
-pub(super) fn upper_first(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map(char::to_uppercase).into_iter().flatten().collect::<String>() + chars.as_str()
 }
 
 /// Appends a line.

@@ -1,15 +1,14 @@
 //! Generates Go structs for existing tables.
 
-use super::client_table::{
-    ClientColumn, ClientTable, OptionValue, client_tables, line, quoted, upper_first,
-};
+use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
+use super::names::upper_first;
 use super::rust::one_line;
 use bobak::schema::{TableSchema, Type};
 
 /// A file with one struct per table. `others` are lines on what else the database has.
 #[must_use]
 pub fn go_file(tables: &[TableSchema], others: &[String]) -> String {
-    let (found, without) = client_tables(tables, &[], &[]);
+    let (found, without) = client_tables(tables, others, &[], &[]);
     let types: Vec<_> =
         found.iter().flat_map(|table| &table.columns).map(|one| go_type(one.column.ty)).collect();
     let mut text = "package models\n".to_owned();
@@ -24,7 +23,7 @@ pub fn go_file(tables: &[TableSchema], others: &[String]) -> String {
     if !imports.is_empty() {
         line(&mut text, &format!("\nimport (\n{})", imports.concat()));
     }
-    for other in others.iter().map(|other| one_line(other)).chain(without) {
+    for other in without {
         line(&mut text, &format!("\n// In no struct: {other}"));
     }
     found.iter().for_each(|table| structure(&mut text, table));

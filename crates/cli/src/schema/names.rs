@@ -46,14 +46,18 @@ pub fn struct_name(table: &str) -> String {
     let mut name = String::new();
     for (index, word) in words.iter().enumerate() {
         let word = if index + 1 == words.len() { singular(word) } else { word.clone() };
-        let mut chars = word.chars();
-        name.extend(chars.next().map(char::to_uppercase).into_iter().flatten());
-        name.push_str(chars.as_str());
+        name.push_str(&upper_first(&word));
     }
     if USED.contains(&name.as_str()) {
         return format!("{name}Row");
     }
     if starts_like_a_name(&name) && name != "Self" { name } else { format!("Table{name}") }
+}
+
+/// `Name` for `name`.
+pub fn upper_first(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(char::to_uppercase).into_iter().flatten().collect::<String>() + chars.as_str()
 }
 
 /// The field name for a column: snake case, no keyword, unique among `taken`, to which it is added.

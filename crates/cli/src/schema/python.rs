@@ -1,7 +1,6 @@
 //! Generates Python dataclasses for existing tables.
 
 use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
-use super::rust::one_line;
 use bobak::schema::{TableSchema, Type};
 
 /// Keywords, and what the generated classes use in their bodies.
@@ -18,7 +17,7 @@ const IMPORTED: &[&str] = &["Any", "Decimal", "UUID"];
 /// A module with one dataclass per table. `others` are lines on what else the database has.
 #[must_use]
 pub fn python_module(tables: &[TableSchema], others: &[String]) -> String {
-    let (found, without) = client_tables(tables, IMPORTED, KEYWORDS);
+    let (found, without) = client_tables(tables, others, IMPORTED, KEYWORDS);
     let columns = || found.iter().flat_map(|table| &table.columns).map(|one| one.column.ty);
     let uses = |types: &[Type]| columns().any(|ty| types.contains(&ty));
     let mut text = "from __future__ import annotations\n\n".to_owned();
@@ -33,11 +32,10 @@ pub fn python_module(tables: &[TableSchema], others: &[String]) -> String {
         text.push_str(if is_used { import } else { "" });
     }
     text.push_str("\nimport bobak\n");
-    let missing: Vec<_> = others.iter().map(|other| one_line(other)).chain(without).collect();
-    if !missing.is_empty() {
+    if !without.is_empty() {
         line(&mut text, "");
     }
-    missing.iter().for_each(|missing| line(&mut text, &format!("# In no class: {missing}")));
+    without.iter().for_each(|missing| line(&mut text, &format!("# In no class: {missing}")));
     found.iter().for_each(|table| class(&mut text, table));
     text
 }

@@ -1,9 +1,7 @@
 //! Generates TypeScript interfaces and tables for existing tables.
 
-use super::client_table::{
-    ClientColumn, ClientTable, OptionValue, client_tables, line, quoted, upper_first,
-};
-use super::rust::one_line;
+use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
+use super::names::upper_first;
 use bobak::schema::{TableSchema, Type};
 
 /// Names with another meaning in the module.
@@ -13,7 +11,7 @@ const RESERVED: &[&str] = &["Float32Array", "Money", "Tables", "Uint8Array", "Va
 /// else the database has.
 #[must_use]
 pub fn typescript_module(tables: &[TableSchema], others: &[String]) -> String {
-    let (found, without) = client_tables(tables, RESERVED, &[]);
+    let (found, without) = client_tables(tables, others, RESERVED, &[]);
     let uses = |ty: Type| found.iter().flat_map(|table| &table.columns).any(|c| c.column.ty == ty);
     let mut text = "import { column, table } from \"bobak\";\n".to_owned();
     let types = [(Type::Currency, "Money"), (Type::Any, "Value")];
@@ -21,7 +19,7 @@ pub fn typescript_module(tables: &[TableSchema], others: &[String]) -> String {
     if !types.is_empty() {
         line(&mut text, &format!("import type {{ {} }} from \"bobak\";", types.join(", ")));
     }
-    for other in others.iter().map(|other| one_line(other)).chain(without) {
+    for other in without {
         line(&mut text, &format!("// In no interface: {other}"));
     }
     for table in &found {

@@ -103,8 +103,7 @@ impl Replica {
         position::begin(&*self.to, first, &self.tables())?;
         self.names = self.tables().into_iter().map(str::to_owned).collect();
         if !begun_before {
-            let moved = table_moves(&*self.from.session()?)?.last().map_or(0, |(id, _)| *id);
-            position::move_on(&*self.to.session()?, moved, &self.names)?;
+            self.skip_moves()?;
         }
         for pair in &mut self.pairs {
             pair.create_target(&*self.to)?;
@@ -140,10 +139,15 @@ impl Replica {
         self.made = self.last_of_source(at)?;
         position::put(&*self.to, at, Some(self.made), &self.tables())?;
         self.names = self.tables().into_iter().map(str::to_owned).collect();
-        let moved = table_moves(&*self.from.session()?)?.last().map_or(0, |(id, _)| *id);
-        position::move_on(&*self.to.session()?, moved, &self.names)?;
+        self.skip_moves()?;
         self.position = Some(at);
         Ok(())
+    }
+
+    /// Records that the target has the source's tables as they are now.
+    fn skip_moves(&self) -> Result<()> {
+        let moved = table_moves(&*self.from.session()?)?.last().map_or(0, |(id, _)| *id);
+        position::move_on(&*self.to.session()?, moved, &self.names)
     }
 
     /// Applies the next changes in one transaction, up to the end of the change log at the beginning of the step. If there

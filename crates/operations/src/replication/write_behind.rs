@@ -177,8 +177,12 @@ impl BackgroundWriter {
 
 /// Applies the changes of the source that there are, and removes them from its log.
 fn write(replica: &mut Replica) -> Result<()> {
-    while replica.step(Duration::ZERO)?.changes > 0 {}
-    if let Some(position) = replica.position() {
+    let mut has_changed = false;
+    while replica.step(Duration::ZERO)?.changes > 0 {
+        has_changed = true;
+    }
+    // Without changes there is nothing to remove, and the source's writers do not wait for it.
+    if let Some(position) = replica.position().filter(|_| has_changed) {
         retention::prune(&*replica.from, Keep::Since(position))?;
     }
     Ok(())

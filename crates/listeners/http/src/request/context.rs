@@ -122,6 +122,21 @@ impl RequestContext {
         &self.parts.headers
     }
 
+    /// Takes the number of changes of a page, which `of` names in the error.
+    ///
+    /// # Errors
+    /// 400 for 0 and for more than the server's largest page.
+    pub fn page_limit(&mut self, of: &str) -> Result<u64, Problem> {
+        let limit = self.parameters.number("limit")?;
+        let settings = &self.state.settings;
+        let (limit, max) = (limit.unwrap_or(settings.page_size), settings.max_page_size);
+        if limit == 0 || limit > max {
+            let message = format!("the limit of {of} must be between 1 and {max}");
+            return Err(Problem::bad_request(message));
+        }
+        Ok(limit)
+    }
+
     /// Takes the parameter `numbers`: `exact` or `text`.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! One page of changes as JSON, for clients that read them now and then: each change, or what they amount to.
 
-use super::changes::{ChangeSource, write_change, write_table_name};
+use super::changes::{ChangeSource, key_of, table_of, write_change, write_table_name};
 use crate::database::change_feed::unavailable;
 use crate::database::row_visibility::RowVisibility;
 use crate::database::table::CachedTable;
@@ -8,7 +8,7 @@ use crate::json::NumberFormat;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use bobak::changes::{Change, ChangeKind, Changes};
-use bobak_core::{DynRow, codec};
+use bobak_core::codec;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,17 +47,17 @@ type RowIdentity = (usize, Vec<u8>);
 
 impl ChangePageRequest {
     pub fn take(request: &mut RequestContext, names_table: bool) -> Result<Self, Problem> {
-        let limit = request.parameters.number("limit")?;
+        let limit = request.page_limit("a page of changes")?;
         let is_net = request.parameters.flag("net")?;
         let numbers = request.number_format()?;
-        let settings = &request.state.settings;
-        let (limit, max) = (limit.unwrap_or(settings.page_size), settings.max_page_size);
-        if limit == 0 || limit > max {
-            let message = format!("the limit of a page of changes must be between 1 and {max}");
-            return Err(Problem::bad_request(message));
-        }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Self { limit, is_net, names_table, numbers, max_length: settings.max_response })
+        Ok(Self {
+            limit,
+            is_net,
+            names_table,
+            numbers,
+            max_length: request.state.settings.max_response,
+        })
     }
 
     /// Reads the page after a change.
@@ -114,7 +114,9 @@ impl ChangePageRequest {
                 if !visibility.is_visible(change, row) {
                     continue;
                 }
-                let identity = (place, key_of(table, row)?);
+                let mut key = Vec::new();
+                codec::encode_slice(&mut key, &key_of(table, row))?;
+                let identity = (place, key);
                 let net = rows.entry(identity).or_insert(NetChange {
                     existed: !exists,
                     exists,
@@ -154,24 +156,4 @@ impl ChangePageRequest {
         write_change(body, &table.as_of(change), change, *kind, self.numbers);
         body.push('}');
     }
-}
-
-fn table_of<'t>(
-    tables: &'t [(Arc<CachedTable>, RowVisibility)],
-    change: &Change,
-) -> Option<(usize, &'t Arc<CachedTable>, &'t RowVisibility)> {
-    let name = change.table.name();
-    let is = |(table, _): &(Arc<CachedTable>, _)| table.schema.name().eq_ignore_ascii_case(name);
-    let place = tables.iter().position(is)?;
-    tables.get(place).map(|(table, visibility)| (place, table, visibility))
-}
-
-/// The encoded key of a row.
-fn key_of(table: &CachedTable, row: &Option<DynRow>) -> Result<Vec<u8>, Problem> {
-    let values = row.as_ref().map_or(&[][..], DynRow::values);
-    let key =
-        table.schema.key().iter().map(|&place| values.get(place).cloned().unwrap_or_default());
-    let mut encoded = Vec::new();
-    codec::encode_slice(&mut encoded, &key.collect::<Vec<_>>())?;
-    Ok(encoded)
 }

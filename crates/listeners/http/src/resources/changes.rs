@@ -18,7 +18,7 @@ use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
 use crate::state::shared::ServerState;
 use crate::workers::blocking;
 use bobak::changes::{Change, ChangeKind, Changes};
-use bobak_core::{DynRow, Error, ErrorKind, TableSchema};
+use bobak_core::{DynRow, Error, ErrorKind, TableSchema, Value};
 use bobak_serving::Permit;
 use bobak_text::json::write_string;
 use hyper::StatusCode;
@@ -243,7 +243,7 @@ impl Subscription {
             let mut changes = latest.since(self.since).peekable();
             let is_empty = changes.peek().is_none();
             let mut text = String::new();
-            if changes.any(|change| self.visibility_of(change).is_some())
+            if changes.any(|change| table_of(&self.tables, change).is_some())
                 && let Some(table) = self.changed_table().await
             {
                 write_table_changed(&mut text, &table);
@@ -290,12 +290,6 @@ impl Subscription {
         true
     }
 
-    /// The table of a change, if the client subscribes to it, and the rows of it that the client sees.
-    fn visibility_of(&self, change: &Change) -> Option<&(Arc<CachedTable>, RowVisibility)> {
-        let name = change.table.name();
-        self.tables.iter().find(|(table, _)| table.schema.name().eq_ignore_ascii_case(name))
-    }
-
     /// A table whose columns have changed since the subscription began. Changes do not tell.
     async fn changed_table(&self) -> Option<String> {
         for (before, _) in &self.tables {
@@ -335,7 +329,7 @@ impl Subscription {
 
     /// Appends an event, if the client sees anything of the change.
     fn write_event(&self, out: &mut String, change: &Change) {
-        let Some((table, visibility)) = self.visibility_of(change) else { return };
+        let Some((_, table, visibility)) = table_of(&self.tables, change) else { return };
         let Some(kind) = visibility.visible_kind(change) else { return };
         let table = table.as_of(change);
         out.push_str(&format!("id: {}\nevent: {}\ndata: {{", change.id, kind.name()));
@@ -345,6 +339,24 @@ impl Subscription {
         write_change(out, &table, change, kind, self.numbers);
         out.push_str("}\n\n");
     }
+}
+
+/// The table of a change among those of a client, with its place and the rows that the client sees.
+pub(super) fn table_of<'t>(
+    tables: &'t [(Arc<CachedTable>, RowVisibility)],
+    change: &Change,
+) -> Option<(usize, &'t Arc<CachedTable>, &'t RowVisibility)> {
+    let name = change.table.name();
+    let mut tables = tables.iter().enumerate();
+    let found = tables.find(|(_, (table, _))| table.schema.name().eq_ignore_ascii_case(name));
+    found.map(|(place, (table, visibility))| (place, table, visibility))
+}
+
+/// The key of a row of a change.
+pub(super) fn key_of(table: &CachedTable, row: &Option<DynRow>) -> Vec<Value<'static>> {
+    let values = row.as_ref().map_or(&[][..], DynRow::values);
+    let value = |&position: &usize| values.get(position).cloned().unwrap_or_default();
+    table.schema.key().iter().map(value).collect()
 }
 
 /// Appends what a change says of its row, as members of an object. `table` is that of the change's columns.
@@ -359,9 +371,7 @@ pub(super) fn write_change(
     out.push_str(",\"key\":");
     // A row that is no longer visible is identified by the key that was.
     let row = if kind == ChangeKind::Delete { &change.before } else { &change.after };
-    let values = row.as_ref().map_or(&[][..], DynRow::values);
-    let value = |&position: &usize| values.get(position).cloned().unwrap_or_default();
-    let key: Vec<_> = table.schema.key().iter().map(value).collect();
+    let key = key_of(table, row);
     write_row(out, table, table.schema.key().iter().copied(), numbers, &key.as_slice());
     out.push_str(",\"row\":");
     match &change.after {

@@ -46,16 +46,11 @@ impl HistoryRequest {
         let table = request.table(name).await?;
         let key = parse_key(&table, key)?;
         let since = request.parameters.number("since")?;
-        let limit = request.parameters.number("limit")?;
+        let limit = request.page_limit("a history")?;
         let numbers = request.number_format()?;
         request.parameters.finish()?;
-        let settings = &request.state.settings;
-        let (limit, max) = (limit.unwrap_or(settings.page_size), settings.max_page_size);
-        if limit == 0 || limit > max {
-            let message = format!("the limit of a history must be between 1 and {max}");
-            return Err(Problem::bad_request(message));
-        }
-        Ok(Self { table, key, since, limit, numbers, max_length: settings.max_response })
+        let max_length = request.state.settings.max_response;
+        Ok(Self { table, key, since, limit, numbers, max_length })
     }
 
     fn run(&self, database: &DatabaseHandle) -> Result<String, Problem> {
