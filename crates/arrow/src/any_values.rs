@@ -1,6 +1,6 @@
 //! A column whose type the engine does not know: it has the type of the first batch's values.
 
-use crate::column_values::{ColumnValues, check_length};
+use crate::column_values::check_length;
 use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, NullArray};
 use bobak_core::{Error, ErrorKind, Field, Result, ValueRef};
@@ -78,8 +78,12 @@ impl FoundValues {
     }
 }
 
-impl ColumnValues for AnyValues {
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
+impl AnyValues {
+    /// Appends a value, and returns its approximate size in bytes.
+    ///
+    /// # Errors
+    /// `Mismatch` for a value of another class than those before; `OutOfRange`, `TooLong`.
+    pub fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
         if let (FoundValues::Nulls(nulls), false) = (&self.values, self.is_final) {
             self.values = FoundValues::of_class(value, *nulls);
         }
@@ -116,7 +120,11 @@ impl ColumnValues for AnyValues {
         Ok(length + size_of::<i64>())
     }
 
-    fn finish(&mut self) -> Result<ArrayRef> {
+    /// The array of the values since the last call.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn finish(&mut self) -> Result<ArrayRef> {
         self.is_final = true;
         Ok(match &mut self.values {
             FoundValues::Nulls(nulls) => Arc::new(NullArray::new(std::mem::take(nulls))),
@@ -126,9 +134,7 @@ impl ColumnValues for AnyValues {
             FoundValues::Bytes(builder) => Arc::new(builder.finish()),
         })
     }
-}
 
-impl AnyValues {
     /// Makes floats of the integers.
     ///
     /// # Errors

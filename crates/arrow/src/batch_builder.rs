@@ -1,10 +1,13 @@
 //! Fills record batches from rows.
 
-use crate::column_values::{ColumnValues, column_values};
+use crate::any_values::AnyValues;
+use crate::column_values::{array, column_buffer, converted, value_size};
 use crate::types::field;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
-use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, TableSchema, Type};
+use bobak_core::{
+    ColumnBuffer, Error, ErrorKind, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
+};
 use std::sync::Arc;
 
 /// The number of rows of a batch that suits most programs.
@@ -18,6 +21,14 @@ pub const BATCH_BYTES: usize = 64 << 20;
 /// 64-bit integers, 64-bit floats (also if some are integers), text, or bytes; `Null` if there are only NULLs.
 pub struct BatchBuilder {
     columns: Vec<BuiltColumn>,
+    /// The values of the columns; none of those whose type is not known.
+    buffers: Vec<ColumnBuffer>,
+    /// The columns with values of any length.
+    variable: Vec<usize>,
+    /// The bytes of a row without those values.
+    row_bytes: usize,
+    /// The bytes of values whose columns' type is not known.
+    any_bytes: usize,
     /// Known after the first batch.
     schema: Option<SchemaRef>,
     rows: usize,
@@ -32,7 +43,8 @@ struct BuiltColumn {
     name: String,
     ty: Type,
     nullable: bool,
-    values: Box<dyn ColumnValues>,
+    /// The values, if the type is not known.
+    any: AnyValues,
 }
 
 impl BatchBuilder {
@@ -56,10 +68,16 @@ impl BatchBuilder {
             name: name.to_owned(),
             ty,
             nullable,
-            values: column_values(ty),
+            any: AnyValues::default(),
         };
+        let columns: Vec<_> = columns.map(built).collect();
+        let is_variable = |ty| matches!(ty, Type::Bytes | Type::Text | Type::Json | Type::Decimal);
         Self {
-            columns: columns.map(built).collect(),
+            buffers: columns.iter().map(|column| column_buffer(column.ty)).collect(),
+            variable: (0..columns.len()).filter(|&place| is_variable(columns[place].ty)).collect(),
+            row_bytes: columns.iter().map(|column| value_size(column.ty)).sum(),
+            any_bytes: 0,
+            columns,
             schema: None,
             rows: 0,
             bytes: 0,
@@ -80,26 +98,43 @@ impl BatchBuilder {
     /// no more use.
     ///
     /// # Errors
-    /// `Mismatch`, `OutOfRange` for a value that does not have its column's type; `TooLong` for one of about 2 GiB; each with
-    /// the column and the row's number. `Misuse` if the batch is full.
+    /// `Mismatch` for a value that does not have its column's type, unless [`finish`](Self::finish) returns it; `TooLong` for one of
+    /// about 2 GiB; each with the column and the row's number. `Misuse` if the batch is full.
     #[inline]
     pub fn push(&mut self, row: &dyn Row) -> Result<()> {
         if self.is_full() {
             return Err(Error::new(ErrorKind::Misuse, "the record batch is full: finish it"));
         }
-        let mut bytes = 0;
-        for (place, column) in self.columns.iter_mut().enumerate() {
-            match column.values.push(row.get(place)) {
-                Ok(added) => bytes += added,
-                Err(error) => {
-                    let number = self.before + self.rows as u64;
-                    return Err(error.in_column(column.name.clone()).at_row(number));
-                }
+        let mut place = row.append_to(&mut self.buffers, 0);
+        while place < self.columns.len() {
+            if let Err(error) = self.push_other(place, row.get(place)) {
+                return Err(self.at(place, self.rows, error));
             }
+            place = row.append_to(&mut self.buffers, place + 1);
         }
-        self.bytes += bytes;
         self.rows += 1;
+        let variable = self.variable.iter().map(|&place| self.buffers[place].byte_length());
+        self.bytes = self.rows * self.row_bytes + variable.sum::<usize>() + self.any_bytes;
         Ok(())
+    }
+
+    /// Appends a value that the buffer of its column does not take as it is.
+    fn push_other(&mut self, place: usize, value: ValueRef<'_>) -> Result<()> {
+        let column = &mut self.columns[place];
+        if column.ty == Type::Any {
+            self.any_bytes += column.any.push(value)?;
+            return Ok(());
+        }
+        if self.buffers[place].push(converted(column.ty, value)?.as_ref()) {
+            return Ok(());
+        }
+        Err(Error::mismatch(column.ty.name(), value))
+    }
+
+    /// An error of a column's value in a row of this batch.
+    #[cold]
+    fn at(&self, place: usize, row: usize, error: Error) -> Error {
+        error.in_column(self.columns[place].name.clone()).at_row(self.before + row as u64)
     }
 
     /// Whether the batch takes no more rows.
@@ -115,28 +150,42 @@ impl BatchBuilder {
         self.rows
     }
 
-    /// The rows since the last batch as a batch, which may be empty.
+    /// Counts the rows from 0 again in errors.
+    pub const fn count_from_zero(&mut self) {
+        self.before = 0;
+    }
+
+    /// The rows since the last batch as a batch, which may be empty. After an error the builder is of no more use.
     ///
     /// # Errors
-    /// `Mismatch` for a NULL in a column that may not be NULL, as files of other programs may have.
+    /// `Mismatch`, `OutOfRange` as [`push`](Self::push); `Mismatch` for a NULL in a column that may not be NULL, as files of
+    /// other programs may have.
     pub fn finish(&mut self) -> Result<RecordBatch> {
-        let arrays: Vec<ArrayRef> =
-            self.columns.iter_mut().map(|column| column.values.finish()).collect::<Result<_>>()?;
-        for (column, array) in self.columns.iter().zip(&arrays) {
-            if !column.nullable && array.null_count() > 0 {
-                let message = "a column that may not be NULL has NULLs";
-                let error = Error::new(ErrorKind::Mismatch, message);
-                return Err(error.in_column(column.name.clone()));
-            }
-        }
+        let arrays = (0..self.columns.len()).map(|place| self.array(place));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let schema = Arc::clone(self.schema.get_or_insert_with(|| {
             let fields = self.columns.iter().zip(&arrays);
             Arc::new(Schema::new(fields.map(|(c, array)| c.field(array)).collect::<Vec<_>>()))
         }));
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         self.before += self.rows as u64;
-        (self.rows, self.bytes) = (0, 0);
+        (self.rows, self.bytes, self.any_bytes) = (0, 0, 0);
         RecordBatch::try_new_with_options(schema, arrays, &options).map_err(crate::arrow_error)
+    }
+
+    fn array(&mut self, place: usize) -> Result<ArrayRef> {
+        let column = &mut self.columns[place];
+        if column.ty == Type::Any {
+            return column.any.finish();
+        }
+        let array = array(column.ty, &mut self.buffers[place])
+            .map_err(|(row, error)| self.at(place, row, error))?;
+        let column = &self.columns[place];
+        if !column.nullable && array.null_count() > 0 {
+            let message = "a column that may not be NULL has NULLs";
+            return Err(Error::new(ErrorKind::Mismatch, message).in_column(column.name.clone()));
+        }
+        Ok(array)
     }
 }
 

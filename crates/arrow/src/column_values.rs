@@ -1,129 +1,96 @@
-//! The values of one column of a batch that is being built.
+//! Arrays of the values of a column.
 
-use crate::any_values::AnyValues;
 use crate::batch_builder::BATCH_BYTES;
 use crate::types::field;
-use arrow_array::builder::{
-    ArrayBuilder, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder,
-    Float64Builder, PrimitiveBuilder, StringBuilder,
-};
 use arrow_array::types::{
     Date32Type, Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType,
     TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, ArrowPrimitiveType, FixedSizeListArray, Float32Array};
-use arrow_buffer::NullBufferBuilder;
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, FixedSizeBinaryArray,
+    FixedSizeListArray, Float32Array, Float64Array, PrimitiveArray, StringArray,
+};
+use arrow_buffer::{
+    BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
 use arrow_schema::{DataType, Field};
 use bobak_core::{
-    Currency, Date, DateTime, Error, ErrorKind, Result, Time, Timestamp, Type, Uuid, ValueRef,
-    vector_numbers,
+    ByteValues, ColumnBuffer, ColumnValues, Currency, Date, DateTime, Error, ErrorKind, Field as _,
+    Result, Time, Timestamp, Type, Uuid, Value, ValueRef, vector_numbers,
 };
 use std::sync::Arc;
 
 /// The most bytes of one value: with the values before it, its offset then fits 32 bits.
 const VALUE_BYTES: usize = i32::MAX as usize - BATCH_BYTES;
+const UUID_BYTES: usize = 16;
 
-/// The values of one column.
-pub(crate) trait ColumnValues: Send {
-    /// Appends a value, and returns its approximate size in bytes.
-    ///
-    /// # Errors
-    /// `Mismatch`, `OutOfRange` for a value that does not have the column's type; `TooLong`.
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize>;
+/// An error, and the row of the batch whose value caused it.
+type AtRow = (usize, Error);
 
-    /// The array of the values since the last call.
-    ///
-    /// # Errors
-    /// None that a caller can cause.
-    fn finish(&mut self) -> Result<ArrayRef>;
+/// An empty buffer for the values of a type; one that takes no values if the type is not known.
+pub(crate) fn column_buffer(ty: Type) -> ColumnBuffer {
+    ColumnBuffer::new(match ty {
+        Type::F32 | Type::F64 => ColumnValues::Floats(Vec::new()),
+        Type::Text | Type::Json | Type::Decimal => ColumnValues::Texts(ByteValues::default()),
+        Type::Bytes | Type::Uuid | Type::Vector(_) => ColumnValues::Bytes(ByteValues::default()),
+        _ if is_integer(ty) => ColumnValues::Ints(Vec::new()),
+        _ => ColumnValues::Other,
+    })
 }
 
-/// A column of this type. After a batch it has space for as many values as that had.
-pub(crate) fn column_values(ty: Type) -> Box<dyn ColumnValues> {
+/// Whether the values of a type are integers in its buffer.
+const fn is_integer(ty: Type) -> bool {
+    ty.is_integer()
+        || matches!(
+            ty,
+            Type::Bool
+                | Type::Currency
+                | Type::Date
+                | Type::Time
+                | Type::DateTime
+                | Type::Timestamp
+        )
+}
+
+/// The size of a value in an array, without the bytes of texts and bytes.
+pub(crate) const fn value_size(ty: Type) -> usize {
     match ty {
-        Type::Bool => Box::new(Booleans(BooleanBuilder::new())),
-        Type::I8 => Integers::<Int8Type>::boxed(ty),
-        Type::I16 => Integers::<Int16Type>::boxed(ty),
-        Type::I32 => Integers::<Int32Type>::boxed(ty),
-        Type::I64 => Integers::<Int64Type>::boxed(ty),
-        Type::U8 => Integers::<UInt8Type>::boxed(ty),
-        Type::U16 => Integers::<UInt16Type>::boxed(ty),
-        Type::U32 => Integers::<UInt32Type>::boxed(ty),
-        Type::U64 => Integers::<UInt64Type>::boxed(ty),
-        Type::Currency => Integers::<Decimal128Type>::boxed(ty),
-        Type::Date => Integers::<Date32Type>::boxed(ty),
-        Type::Time => Integers::<Time64MicrosecondType>::boxed(ty),
-        Type::DateTime | Type::Timestamp => Integers::<TimestampMicrosecondType>::boxed(ty),
-        Type::F32 => Box::new(Floats32(Float32Builder::new())),
-        Type::F64 => Box::new(Floats64(Float64Builder::new())),
-        Type::Text | Type::Json | Type::Decimal => {
-            Box::new(Texts { builder: StringBuilder::new(), decimal: ty == Type::Decimal })
-        }
-        Type::Bytes => Box::new(Bytes(BinaryBuilder::new())),
-        Type::Uuid => Box::new(Uuids(FixedSizeBinaryBuilder::new(16))),
-        Type::Vector(numbers) => Box::new(Vectors::new(numbers)),
-        _ => Box::new(AnyValues::default()),
+        Type::Bool | Type::I8 | Type::U8 => 1,
+        Type::I16 | Type::U16 => 2,
+        Type::I64 | Type::U64 | Type::F64 | Type::Time | Type::DateTime | Type::Timestamp => 8,
+        Type::Currency | Type::Uuid => 16,
+        Type::Vector(numbers) => numbers as usize * size_of::<f32>(),
+        _ => 4,
     }
 }
 
-/// Integers of a type, and the types that are stored as integers.
-struct Integers<T: ArrowPrimitiveType> {
-    builder: PrimitiveBuilder<T>,
-    ty: Type,
-}
-
-impl<T: ArrowPrimitiveType> Integers<T>
-where
-    T::Native: TryFrom<i64>,
-{
-    fn boxed(ty: Type) -> Box<dyn ColumnValues> {
-        Box::new(Self { builder: Self::builder(ty, 0), ty })
-    }
-
-    fn builder(ty: Type, rows: usize) -> PrimitiveBuilder<T> {
-        let ty = field("", ty, true).data_type().clone();
-        PrimitiveBuilder::with_capacity(rows).with_data_type(ty)
-    }
-
-    #[inline]
-    fn push_integer(&mut self, integer: i64) -> Result<usize> {
-        match T::Native::try_from(integer) {
-            Ok(native) => {
-                self.builder.append_value(native);
-                Ok(size_of::<T::Native>())
-            }
-            Err(_) => Err(outside(&integer.to_string(), self.ty)),
+/// The form in which a buffer takes a value that it has not taken.
+///
+/// # Errors
+/// `Mismatch` if the value does not have the column's type; `TooLong` for one of about 2 GiB.
+#[cold]
+pub(crate) fn converted(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
+    match (ty, value) {
+        (Type::Text | Type::Json | Type::Decimal, ValueRef::Text(text)) => {
+            Err(check_length(text.len()).err().unwrap_or_else(|| Error::mismatch("text", value)))
         }
-    }
-}
-
-impl<T: ArrowPrimitiveType> ColumnValues for Integers<T>
-where
-    T::Native: TryFrom<i64>,
-{
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        match value {
-            ValueRef::Int(integer) => self.push_integer(integer),
-            ValueRef::Null => {
-                self.builder.append_null();
-                Ok(size_of::<T::Native>())
-            }
-            other => self.push_integer(stored_integer(self.ty, other)?),
+        (Type::Decimal, ValueRef::Int(whole)) => Ok(Value::from(whole.to_string())),
+        (Type::Text | Type::Json | Type::Decimal, _) => Err(Error::mismatch("text", value)),
+        (Type::Bytes, ValueRef::Bytes(bytes)) => {
+            Err(check_length(bytes.len()).err().unwrap_or_else(|| Error::mismatch("bytes", value)))
         }
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        let next = Self::builder(self.ty, self.builder.len());
-        Ok(Arc::new(std::mem::replace(&mut self.builder, next).finish()))
+        (Type::Bytes, _) => Err(Error::mismatch("bytes", value)),
+        (Type::Uuid, _) => Ok(Value::from(Uuid::from_value(value)?.into_bytes().to_vec())),
+        (Type::F64, _) => f64::from_value(value).map(Value::Float),
+        (Type::F32, _) => f32::from_value(value).map(|float| Value::Float(float.into())),
+        (Type::Vector(_), _) => Err(Error::mismatch(&ty.to_string(), value)),
+        _ => stored_integer(ty, value).map(Value::Int),
     }
 }
 
 /// The integer of a value that is stored otherwise: a date or time that is kept as text.
-#[cold]
 fn stored_integer(ty: Type, value: ValueRef<'_>) -> Result<i64> {
-    use bobak_core::Field;
-    let read = |value: bobak_core::Value<'_>| i64::from_value(value.as_ref());
+    let read = |value: Value<'_>| i64::from_value(value.as_ref());
     match ty {
         Type::Date => read(Date::from_value(value)?.to_value()?),
         Type::Time => read(Time::from_value(value)?.to_value()?),
@@ -134,176 +101,188 @@ fn stored_integer(ty: Type, value: ValueRef<'_>) -> Result<i64> {
     }
 }
 
-struct Booleans(BooleanBuilder);
-
-impl ColumnValues for Booleans {
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        match value {
-            ValueRef::Int(integer @ (0 | 1)) => self.0.append_value(integer == 1),
-            ValueRef::Null => self.0.append_null(),
-            ValueRef::Int(integer) => return Err(outside(&integer.to_string(), Type::Bool)),
-            other => return Err(Error::mismatch(Type::Bool.name(), other)),
-        }
-        Ok(1)
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        Ok(Arc::new(self.0.finish()))
-    }
-}
-
-struct Floats64(Float64Builder);
-
-impl ColumnValues for Floats64 {
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        use bobak_core::Field;
-        match value {
-            ValueRef::Float(float) => self.0.append_value(float),
-            ValueRef::Null => self.0.append_null(),
-            other => self.0.append_value(f64::from_value(other)?),
-        }
-        Ok(size_of::<f64>())
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        let next = Float64Builder::with_capacity(self.0.len());
-        Ok(Arc::new(std::mem::replace(&mut self.0, next).finish()))
-    }
-}
-
-struct Floats32(Float32Builder);
-
-impl ColumnValues for Floats32 {
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        use bobak_core::Field;
-        match value {
-            ValueRef::Null => self.0.append_null(),
-            other => self.0.append_value(f32::from_value(other)?),
-        }
-        Ok(size_of::<f32>())
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        Ok(Arc::new(self.0.finish()))
-    }
-}
-
-struct Texts {
-    builder: StringBuilder,
-    decimal: bool,
-}
-
-impl ColumnValues for Texts {
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        match value {
-            ValueRef::Text(text) => {
-                check_length(text.len())?;
-                self.builder.append_value(text);
-                return Ok(text.len() + size_of::<i32>());
-            }
-            ValueRef::Null => self.builder.append_null(),
-            ValueRef::Int(whole) if self.decimal => self.builder.append_value(whole.to_string()),
-            other => return Err(Error::mismatch("text", other)),
-        }
-        Ok(size_of::<i32>())
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        let bytes = self.builder.values_slice().len();
-        let next = StringBuilder::with_capacity(self.builder.len(), bytes);
-        Ok(Arc::new(std::mem::replace(&mut self.builder, next).finish()))
-    }
-}
-
-struct Bytes(BinaryBuilder);
-
-impl ColumnValues for Bytes {
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        match value {
-            ValueRef::Bytes(bytes) => {
-                check_length(bytes.len())?;
-                self.0.append_value(bytes);
-                return Ok(bytes.len() + size_of::<i32>());
-            }
-            ValueRef::Null => self.0.append_null(),
-            other => return Err(Error::mismatch("bytes", other)),
-        }
-        Ok(size_of::<i32>())
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        Ok(Arc::new(self.0.finish()))
-    }
-}
-
-struct Uuids(FixedSizeBinaryBuilder);
-
-impl ColumnValues for Uuids {
-    #[inline]
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        use bobak_core::Field;
-        match value {
-            ValueRef::Null => self.0.append_null(),
-            other => {
-                let bytes = Uuid::from_value(other)?.into_bytes();
-                self.0.append_value(bytes).map_err(crate::arrow_error)?;
+/// The array of the values of a type, which the buffer loses.
+///
+/// # Errors
+/// `Mismatch`, `OutOfRange` for a value that does not have the type.
+pub(crate) fn array(ty: Type, buffer: &mut ColumnBuffer) -> Result<ArrayRef, AtRow> {
+    match buffer.take() {
+        (ColumnValues::Ints(ints), nulls) => integers(ty, ints, nulls),
+        (ColumnValues::Floats(floats), nulls) => floats_of(ty, floats, &nulls),
+        (ColumnValues::Texts(texts), nulls) => texts_of(texts, &nulls),
+        (ColumnValues::Bytes(values), nulls) => {
+            let (bytes, ends) = values.into_parts();
+            match ty {
+                Type::Uuid => uuids(bytes, &ends, &nulls),
+                Type::Vector(numbers) => vectors(numbers, &bytes, &ends, &nulls),
+                _ => {
+                    let nulls = null_buffer(&nulls, ends.len() - 1);
+                    done(BinaryArray::try_new(offsets(ends), Buffer::from_vec(bytes), nulls))
+                }
             }
         }
-        Ok(16)
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef> {
-        Ok(Arc::new(self.0.finish()))
+        (ColumnValues::Other, _) => Err((0, Error::mismatch(ty.name(), ValueRef::Null))),
     }
 }
 
-/// Vectors of one length.
-struct Vectors {
-    dimensions: u16,
-    numbers: Vec<f32>,
-    nulls: NullBufferBuilder,
+fn done<A: arrow_array::Array + 'static>(
+    array: Result<A, arrow_schema::ArrowError>,
+) -> Result<ArrayRef, AtRow> {
+    array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| (0, crate::arrow_error(error)))
 }
 
-impl Vectors {
-    fn new(dimensions: u16) -> Self {
-        Self { dimensions, numbers: Vec::new(), nulls: NullBufferBuilder::new(0) }
+/// Which of so many rows are not NULL; `None` if no row is.
+fn null_buffer(nulls: &[u32], rows: usize) -> Option<NullBuffer> {
+    if nulls.is_empty() {
+        return None;
     }
+    let mut valid = BooleanBufferBuilder::new(rows);
+    valid.append_n(rows, true);
+    nulls.iter().for_each(|&row| valid.set_bit(row as usize, false));
+    Some(NullBuffer::new(valid.finish()))
 }
 
-impl ColumnValues for Vectors {
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize> {
-        let length = usize::from(self.dimensions);
-        let size = length * size_of::<f32>();
-        match value {
-            ValueRef::Bytes(bytes) if bytes.len() == size => {
-                self.numbers.extend(vector_numbers(bytes));
-                self.nulls.append_non_null();
-            }
-            ValueRef::Null => {
-                self.numbers.resize(self.numbers.len() + length, 0.0);
-                self.nulls.append_null();
-            }
-            other => {
-                let expected = Type::Vector(self.dimensions).to_string();
-                return Err(Error::mismatch(&expected, other));
-            }
+fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
+    OffsetBuffer::new(ScalarBuffer::from(ends))
+}
+
+fn integers(ty: Type, ints: Vec<i64>, nulls: Vec<u32>) -> Result<ArrayRef, AtRow> {
+    match ty {
+        Type::Bool => booleans(&ints, &nulls),
+        Type::I8 => narrowed::<Int8Type>(ty, &ints, &nulls),
+        Type::I16 => narrowed::<Int16Type>(ty, &ints, &nulls),
+        Type::I32 => narrowed::<Int32Type>(ty, &ints, &nulls),
+        Type::U8 => narrowed::<UInt8Type>(ty, &ints, &nulls),
+        Type::U16 => narrowed::<UInt16Type>(ty, &ints, &nulls),
+        Type::U32 => narrowed::<UInt32Type>(ty, &ints, &nulls),
+        Type::U64 => narrowed::<UInt64Type>(ty, &ints, &nulls),
+        Type::Date => narrowed::<Date32Type>(ty, &ints, &nulls),
+        Type::Currency => narrowed::<Decimal128Type>(ty, &ints, &nulls),
+        Type::Time => Ok(primitives::<Time64MicrosecondType>(ty, ints, &nulls)),
+        Type::DateTime | Type::Timestamp => {
+            Ok(primitives::<TimestampMicrosecondType>(ty, ints, &nulls))
         }
-        Ok(size)
+        _ => Ok(primitives::<Int64Type>(ty, ints, &nulls)),
     }
+}
 
-    fn finish(&mut self) -> Result<ArrayRef> {
-        let numbers = Float32Array::from(std::mem::take(&mut self.numbers));
-        let number = Arc::new(Field::new("item", DataType::Float32, false));
-        let (length, nulls) = (i32::from(self.dimensions), self.nulls.finish());
-        FixedSizeListArray::try_new(number, length, Arc::new(numbers), nulls)
-            .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(crate::arrow_error)
+fn booleans(ints: &[i64], nulls: &[u32]) -> Result<ArrayRef, AtRow> {
+    if let Some(row) = ints.iter().position(|int| !matches!(int, 0 | 1)) {
+        return Err((row, outside(&ints[row].to_string(), Type::Bool)));
     }
+    let bits = BooleanBuffer::collect_bool(ints.len(), |row| ints[row] == 1);
+    Ok(Arc::new(BooleanArray::new(bits, null_buffer(nulls, ints.len()))))
+}
+
+/// Integers as those of another type.
+fn narrowed<T: ArrowPrimitiveType>(ty: Type, ints: &[i64], nulls: &[u32]) -> Result<ArrayRef, AtRow>
+where
+    T::Native: TryFrom<i64>,
+{
+    let mut values = Vec::with_capacity(ints.len());
+    for (row, &int) in ints.iter().enumerate() {
+        let value = T::Native::try_from(int);
+        values.push(value.map_err(|_| (row, outside(&int.to_string(), ty)))?);
+    }
+    Ok(primitives::<T>(ty, values, nulls))
+}
+
+fn primitives<T: ArrowPrimitiveType>(ty: Type, values: Vec<T::Native>, nulls: &[u32]) -> ArrayRef {
+    let nulls = null_buffer(nulls, values.len());
+    let array = PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls);
+    Arc::new(array.with_data_type(field("", ty, true).data_type().clone()))
+}
+
+fn floats_of(ty: Type, floats: Vec<f64>, nulls: &[u32]) -> Result<ArrayRef, AtRow> {
+    let valid = null_buffer(nulls, floats.len());
+    if ty == Type::F64 {
+        return Ok(Arc::new(Float64Array::new(ScalarBuffer::from(floats), valid)));
+    }
+    let mut singles = Vec::with_capacity(floats.len());
+    for (row, &float) in floats.iter().enumerate() {
+        let single = f32::from_value(ValueRef::Float(float));
+        singles.push(single.map_err(|error| (row, error))?);
+    }
+    Ok(Arc::new(Float32Array::new(ScalarBuffer::from(singles), valid)))
+}
+
+/// Texts, checked all at once.
+fn texts_of(texts: ByteValues, nulls: &[u32]) -> Result<ArrayRef, AtRow> {
+    let (bytes, ends) = texts.into_parts();
+    let valid = null_buffer(nulls, ends.len() - 1);
+    let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
+    StringArray::try_new(offsets.clone(), bytes.clone(), valid)
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|_| no_text(&offsets, &bytes))
+}
+
+/// The first text that is not UTF-8.
+#[cold]
+fn no_text(offsets: &[i32], bytes: &[u8]) -> AtRow {
+    let texts = offsets.windows(2).map(|ends| &bytes[ends[0] as usize..ends[1] as usize]);
+    let mut others = texts.enumerate().filter(|(_, text)| std::str::from_utf8(text).is_err());
+    let (row, other) = others.next().unwrap_or_default();
+    (row, Error::mismatch("text", ValueRef::Bytes(other)))
+}
+
+fn uuids(bytes: Vec<u8>, ends: &[i32], nulls: &[u32]) -> Result<ArrayRef, AtRow> {
+    check_lengths(ends, nulls, &bytes, UUID_BYTES, |bytes| {
+        Uuid::from_value(ValueRef::Bytes(bytes)).map(|_| ())
+    })?;
+    let bytes = with_nulls(bytes, ends.len() - 1, nulls, UUID_BYTES);
+    let nulls = null_buffer(nulls, ends.len() - 1);
+    done(FixedSizeBinaryArray::try_new(UUID_BYTES as i32, Buffer::from_vec(bytes), nulls))
+}
+
+fn vectors(numbers: u16, bytes: &[u8], ends: &[i32], nulls: &[u32]) -> Result<ArrayRef, AtRow> {
+    let size = usize::from(numbers) * size_of::<f32>();
+    check_lengths(ends, nulls, bytes, size, |bytes| {
+        let expected = Type::Vector(numbers).to_string();
+        Err(Error::mismatch(&expected, ValueRef::Bytes(bytes)))
+    })?;
+    let bytes = with_nulls(bytes.to_vec(), ends.len() - 1, nulls, size);
+    let values: Float32Array = vector_numbers(&bytes).collect::<Vec<_>>().into();
+    let number = Arc::new(Field::new("item", DataType::Float32, false));
+    let nulls = null_buffer(nulls, ends.len() - 1);
+    done(FixedSizeListArray::try_new(number, i32::from(numbers), Arc::new(values), nulls))
+}
+
+/// Checks that values which are not NULL have so many bytes; `otherwise` is the error of one that has not.
+fn check_lengths(
+    ends: &[i32],
+    nulls: &[u32],
+    bytes: &[u8],
+    size: usize,
+    otherwise: impl Fn(&[u8]) -> Result<()>,
+) -> Result<(), AtRow> {
+    if nulls.is_empty()
+        && bytes.len() == (ends.len() - 1) * size
+        && ends.windows(2).all(|ends| (ends[1] - ends[0]) as usize == size)
+    {
+        return Ok(());
+    }
+    for (row, ends) in ends.windows(2).enumerate() {
+        let value = &bytes[ends[0] as usize..ends[1] as usize];
+        if value.len() != size && nulls.binary_search(&(row as u32)).is_err() {
+            otherwise(value).map_err(|error| (row, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of values of one size, with zeros in the place of NULLs.
+fn with_nulls(bytes: Vec<u8>, rows: usize, nulls: &[u32], size: usize) -> Vec<u8> {
+    if nulls.is_empty() {
+        return bytes;
+    }
+    let (mut all, mut rest) = (Vec::with_capacity(rows * size), bytes.chunks_exact(size));
+    for row in 0..rows as u32 {
+        match nulls.binary_search(&row) {
+            Ok(_) => all.resize(all.len() + size, 0),
+            Err(_) => all.extend_from_slice(rest.next().unwrap_or_default()),
+        }
+    }
+    all
 }
 
 /// Checks that a value has an offset.

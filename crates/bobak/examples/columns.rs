@@ -32,8 +32,16 @@ struct Measurement {
 
 fn main() -> Result<(), Error> {
     let rows = std::env::args().nth(1).and_then(|rows| rows.parse().ok()).unwrap_or(20_000);
-    let url = std::env::args().nth(2).unwrap_or_else(|| "sqlite::memory:".to_owned());
-    let db = Db::builder().record::<Person>().record::<Measurement>().open(&url)?;
+    let folder = std::env::temp_dir().join(format!("bobak-columns-{}", std::process::id()));
+    std::fs::create_dir(&folder).map_err(|error| Error::io("create a folder", error))?;
+    let file = || format!("sqlite:{}", folder.join("columns.db").display());
+    let measured = measure(&std::env::args().nth(2).unwrap_or_else(file), rows);
+    std::fs::remove_dir_all(&folder).map_err(|error| Error::io("remove the folder", error))?;
+    measured
+}
+
+fn measure(url: &str, rows: i64) -> Result<(), Error> {
+    let db = Db::builder().record::<Person>().record::<Measurement>().open(url)?;
     db.create_missing_tables()?;
     fill(&db, rows)?;
     compare::<Person>(&db, "people")?;
@@ -73,6 +81,7 @@ fn compare<T: Record>(db: &Db, name: &str) -> Result<(), Error> {
         ("list, as dynamic rows", best_of_three(|| Ok(columns.list(Query::all())?.len()))?),
         ("iter, as records", best_of_three(|| Ok(table.iter(Query::all())?.count()))?),
         ("for_each_record_batch", best_of_three(|| arrow(&table))?),
+        ("in all threads", best_of_three(|| in_threads(&table))?),
         ("record_batches", best_of_three(|| iterate(&table))?),
         ("for_each_row, nothing", best_of_three(|| nothing(&table))?),
     ];
@@ -86,6 +95,15 @@ fn compare<T: Record>(db: &Db, name: &str) -> Result<(), Error> {
 fn arrow<T: Record>(table: &Table<'_, T>) -> Result<usize, Error> {
     let mut batches = Vec::new();
     table.for_each_record_batch(Query::all(), BATCH_ROWS, |batch| {
+        batches.push(batch);
+        Ok(true)
+    })?;
+    Ok(batches.iter().map(|batch| batch.num_rows()).sum())
+}
+
+fn in_threads<T: Record>(table: &Table<'_, T>) -> Result<usize, Error> {
+    let mut batches = Vec::new();
+    table.for_each_record_batch_in_threads(Query::all(), BATCH_ROWS, 0, |batch| {
         batches.push(batch);
         Ok(true)
     })?;

@@ -16,6 +16,7 @@ pub mod change_log;
 pub mod check;
 pub mod codec;
 mod column;
+mod column_buffer;
 mod condition;
 mod condition_columns;
 mod deadline;
@@ -86,6 +87,7 @@ pub use backup::{
 };
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
+pub use column_buffer::{ByteValues, ColumnBuffer, ColumnValues};
 pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
 pub use deadline::Deadline;
 pub use dynamic::DynRow;

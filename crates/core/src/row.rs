@@ -1,6 +1,6 @@
 //! Rows lent by engines.
 
-use crate::{Type, ValueRef};
+use crate::{ColumnBuffer, Type, ValueRef};
 
 /// A row lent by an engine: valid during the call that passes it.
 pub trait Row {
@@ -27,6 +27,16 @@ pub trait Row {
     fn is_left_out(&self, column: usize) -> bool {
         let _ = column;
         false
+    }
+
+    /// Appends the values of the columns from `first` on to the buffers of these columns. Returns the first column whose value its
+    /// buffer does not take, with which the caller has to deal before it goes on; `buffers.len()` if there is none.
+    ///
+    /// Engines whose rows have the values next to each other override it, because a call for each value costs more than the value.
+    fn append_to(&self, buffers: &mut [ColumnBuffer], first: usize) -> usize {
+        (first..buffers.len())
+            .find(|&column| !buffers[column].push(self.get(column)))
+            .unwrap_or(buffers.len())
     }
 
     /// Whether it has no columns.

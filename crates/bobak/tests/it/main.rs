@@ -17,6 +17,8 @@ mod arrow; // record batches
 mod arrow_empty; // record batches of results without rows
 #[cfg(feature = "arrow")]
 mod arrow_joins;
+#[cfg(feature = "arrow")]
+mod arrow_threads; // record batches that several threads read
 mod backup;
 mod bad_input;
 mod batches;

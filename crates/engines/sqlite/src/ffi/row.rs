@@ -1,6 +1,6 @@
 //! The current row of a statement.
 
-use bobak_core::{Row, ValueRef};
+use bobak_core::{ColumnBuffer, ColumnValues, Row, ValueRef};
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
@@ -101,6 +101,22 @@ impl Row for RowRef<'_> {
         unsafe { value_ref(self.value(column)) }
     }
 
+    fn append_to(&self, buffers: &mut [ColumnBuffer], first: usize) -> usize {
+        let columns = buffers.len();
+        for (column, buffer) in buffers.iter_mut().enumerate().skip(first) {
+            let fits = if column < self.columns {
+                // SAFETY: the statement stands on a row that has the column (see `new`).
+                unsafe { append(self.value(column), buffer) }
+            } else {
+                buffer.push_null()
+            };
+            if !fits {
+                return column;
+            }
+        }
+        columns
+    }
+
     fn name(&self, column: usize) -> Option<&str> {
         if column >= self.columns {
             return None;
@@ -127,43 +143,78 @@ pub(super) unsafe fn value_ref<'a>(value: *mut sys::sqlite3_value) -> ValueRef<'
             sys::SQLITE_INTEGER => ValueRef::Int(sys::sqlite3_value_int64(value)),
             sys::SQLITE_FLOAT => ValueRef::Float(sys::sqlite3_value_double(value)),
             sys::SQLITE_TEXT => text(value),
-            sys::SQLITE_BLOB => blob(value),
+            sys::SQLITE_BLOB => ValueRef::Bytes(blob_bytes(value)),
             _ => ValueRef::Null,
         }
     }
+}
+
+/// Appends the value to the buffer of its column; returns whether the buffer takes it.
+///
+/// # Safety
+/// The value is valid.
+#[inline]
+unsafe fn append(value: *mut sys::sqlite3_value, buffer: &mut ColumnBuffer) -> bool {
+    // SAFETY: the caller guarantees it; each value is read as its own type.
+    unsafe {
+        match (sys::sqlite3_value_type(value), buffer.values_mut()) {
+            (sys::SQLITE_INTEGER, ColumnValues::Ints(ints)) => {
+                ints.push(sys::sqlite3_value_int64(value));
+            }
+            (sys::SQLITE_FLOAT, ColumnValues::Floats(floats)) => {
+                floats.push(sys::sqlite3_value_double(value));
+            }
+            (sys::SQLITE_TEXT, ColumnValues::Texts(texts)) => {
+                return text_bytes(value).is_some_and(|bytes| texts.push(bytes));
+            }
+            (sys::SQLITE_BLOB, ColumnValues::Bytes(values)) => {
+                return values.push(blob_bytes(value));
+            }
+            (sys::SQLITE_NULL, _) => return buffer.push_null(),
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// # Safety
 /// The value is a text, and outlives the result.
 #[inline]
 unsafe fn text<'a>(value: *mut sys::sqlite3_value) -> ValueRef<'a> {
+    // SAFETY: the caller guarantees it.
+    match unsafe { text_bytes(value) } {
+        Some(bytes) => std::str::from_utf8(bytes).map_or(ValueRef::Bytes(bytes), ValueRef::Text),
+        None => ValueRef::Bytes(&[]),
+    }
+}
+
+/// The bytes of a text; `None` if memory does not suffice for its conversion to UTF-8.
+///
+/// # Safety
+/// The value is a text, and outlives the result.
+#[inline]
+unsafe fn text_bytes<'a>(value: *mut sys::sqlite3_value) -> Option<&'a [u8]> {
     // SAFETY: `sqlite3_value_text` before `sqlite3_value_bytes`, as their order is prescribed;
     // the bytes counted are there, before the closing NUL.
-    let bytes = unsafe {
+    unsafe {
         let start = sys::sqlite3_value_text(value);
         if start.is_null() {
-            // Out of memory during the conversion to UTF-8.
-            return ValueRef::Bytes(&[]);
+            return None;
         }
-        slice::from_raw_parts(start, sys::sqlite3_value_bytes(value) as usize)
-    };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => ValueRef::Text(text),
-        Err(_) => ValueRef::Bytes(bytes),
+        Some(slice::from_raw_parts(start, sys::sqlite3_value_bytes(value) as usize))
     }
 }
 
 /// # Safety
 /// The value is a blob, and outlives the result.
 #[inline]
-unsafe fn blob<'a>(value: *mut sys::sqlite3_value) -> ValueRef<'a> {
+unsafe fn blob_bytes<'a>(value: *mut sys::sqlite3_value) -> &'a [u8] {
     // SAFETY: the pointer is null for no bytes, else to as many as are counted.
     unsafe {
         let start = sys::sqlite3_value_blob(value);
         if start.is_null() {
-            return ValueRef::Bytes(&[]);
+            return &[];
         }
-        let length = sys::sqlite3_value_bytes(value) as usize;
-        ValueRef::Bytes(slice::from_raw_parts(start.cast(), length))
+        slice::from_raw_parts(start.cast(), sys::sqlite3_value_bytes(value) as usize)
     }
 }

@@ -30,6 +30,8 @@
 //! [`Batch::insert_record_batch`](crate::Batch::insert_record_batch) inserts. Every way to read yields at least one batch:
 //! that of an empty result has the columns and no rows.
 
+mod threads;
+
 pub use bobak_arrow::*;
 
 use crate::access::TableAccess;
@@ -40,7 +42,8 @@ use crate::sql::RunText;
 use crate::{Db, DynTable, Parameters, Query, Record, Result, Table, Transaction};
 use bobak_core::join::JoinExpr;
 use bobak_core::statements::CallSite;
-use bobak_core::{DynRow, Join, JoinQuery, ResultColumn, Row};
+use bobak_core::{DynRow, Join, JoinQuery, ResultColumn, Row, Select};
+use threads::ThreadedQuery;
 
 impl<T: Record> Table<'_, T> {
     /// Calls `each` with the records of a query as record batches of at most `rows` rows, until it returns `false`: see the
@@ -58,6 +61,62 @@ impl<T: Record> Table<'_, T> {
         each: impl FnMut(RecordBatch) -> Result<bool>,
     ) -> Result<()> {
         for_each_batch(&self.access, &query.into(), rows, each)
+    }
+
+    /// As [`for_each_record_batch`](Self::for_each_record_batch), but several threads read the table: as many as `threads` says, or
+    /// as there are processors if it is 0. `each` is called on this thread.
+    ///
+    /// The batches are those of one state of the table, in the order of its key. A batch may have fewer rows than `rows` although
+    /// others follow. Each thread has a reading connection while it reads, and the database has only a limited number of them.
+    ///
+    /// One thread reads if more cannot help or are not possible: if the table has fewer than about 65,000 keys, or a key that is not
+    /// one integer, or a column without a type; if the query has an order other than the key's, a limit, a search, a subquery, or a
+    /// condition on the key or an indexed column; in a transaction; and on engines other than files of SQLite with a write-ahead log,
+    /// the default, and of redb.
+    ///
+    /// ```
+    /// # use bobak::arrow::BATCH_ROWS;
+    /// # use bobak::prelude::*;
+    /// #[derive(Record)]
+    /// struct City {
+    ///     id: i64,
+    ///     people: i64,
+    /// }
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("bobak-cities-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let file = folder.join("cities.db");
+    /// # {
+    /// let db = Db::builder().record::<City>().open(&format!("sqlite:{}", file.display()))?;
+    /// db.create_missing_tables()?;
+    /// let cities = db.table::<City>()?;
+    /// cities.insert(&City { id: 0, people: 134_794 })?;
+    ///
+    /// let mut rows = 0;
+    /// cities.for_each_record_batch_in_threads(Query::all(), BATCH_ROWS, 0, |batch| {
+    ///     rows += batch.num_rows();
+    ///     Ok(true)
+    /// })?;
+    /// assert_eq!(rows, 1);
+    /// # }
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`for_each_record_batch`](Self::for_each_record_batch).
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
+    #[track_caller]
+    pub fn for_each_record_batch_in_threads(
+        &self,
+        query: impl Into<Query<T>>,
+        rows: usize,
+        threads: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch_in_threads(&self.access, &query.into(), rows, threads, each)
     }
 
     /// Iterates over the records of a query as record batches of at most `rows` rows. It sees the records as of its creation,
@@ -88,6 +147,24 @@ impl DynTable<'_> {
         each: impl FnMut(RecordBatch) -> Result<bool>,
     ) -> Result<()> {
         for_each_batch(&self.access, &query.into(), rows, each)
+    }
+
+    /// As [`Table::for_each_record_batch_in_threads`].
+    ///
+    /// # Errors
+    /// As [`Table::for_each_record_batch_in_threads`].
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
+    #[track_caller]
+    pub fn for_each_record_batch_in_threads(
+        &self,
+        query: impl Into<Query<DynRow>>,
+        rows: usize,
+        threads: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch_in_threads(&self.access, &query.into(), rows, threads, each)
     }
 
     /// As [`Table::record_batches`].
@@ -296,11 +373,37 @@ fn for_each_batch<T>(
     rows: usize,
     each: impl FnMut(RecordBatch) -> Result<bool>,
 ) -> Result<()> {
-    let select = access.select_all(query)?;
+    for_each_batch_of(access, &access.select_all(query)?, rows, each)
+}
+
+#[track_caller]
+fn for_each_batch_of(
+    access: &TableAccess<'_>,
+    select: &Select,
+    rows: usize,
+    each: impl FnMut(RecordBatch) -> Result<bool>,
+) -> Result<()> {
     let mut builder = BatchBuilder::for_table(&access.schema, rows);
     let mut output = BatchOutput::new(each, Some(access));
-    access.scan(&select, |row| output.push(&mut builder, row))?;
+    access.scan(select, |row| output.push(&mut builder, row))?;
     output.end(builder)
+}
+
+#[track_caller]
+fn for_each_batch_in_threads<T>(
+    access: &TableAccess<'_>,
+    query: &Query<T>,
+    rows: usize,
+    threads: usize,
+    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+) -> Result<()> {
+    let select = access.select_all(query)?;
+    if let Some(threaded) = ThreadedQuery::new(access, &select, rows, threads)?
+        && let Some(()) = threaded.run(&mut each).map_err(|error| access.in_table(error))?
+    {
+        return Ok(());
+    }
+    for_each_batch_of(access, &select, rows, each)
 }
 
 #[track_caller]
