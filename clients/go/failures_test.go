@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,20 +33,29 @@ func typeVectors(t *testing.T) []typeVector {
 	var vectors []typeVector
 	vectorsOf(t, "types.json", &vectors)
 	for place := range vectors {
-		switch stored := vectors[place].Stored.(type) {
-		case float64:
-			vectors[place].Stored = int64(stored)
-		case map[string]any:
-			if text, ok := stored["int"].(string); ok {
-				var number int64
-				_, _ = fmt.Sscan(text, &number)
-				vectors[place].Stored = number
-			} else {
-				vectors[place].Stored, _ = hex.DecodeString(stored["hex"].(string))
-			}
-		}
+		vectors[place].Stored = vectorValue(vectors[place].Stored)
 	}
 	return vectors
+}
+
+// vectorValue returns a value of the vector files.
+func vectorValue(found any) any {
+	switch found := found.(type) {
+	case float64:
+		return int64(found)
+	case map[string]any:
+		if text, ok := found["int"].(string); ok {
+			number, _ := strconv.ParseInt(text, 10, 64)
+			return number
+		}
+		if text, ok := found["float"].(string); ok {
+			number, _ := strconv.ParseFloat(text, 64)
+			return number
+		}
+		data, _ := hex.DecodeString(found["hex"].(string))
+		return data
+	}
+	return found
 }
 
 func welcome(t *testing.T) string {

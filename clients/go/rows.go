@@ -186,8 +186,12 @@ func Exec(ctx context.Context, in Session, text string, arguments ...any) (count
 
 // SQL returns all rows of an SQL statement, with ? for each argument, or with :name for arguments that [sql.Named] makes. A
 // slice other than of bytes has the values of IN (?), and may be empty. T is a struct, whose fields are read
-// by column name and converted from their stored forms; a single value; or map[string]any with the
-// stored values: nil, int64, float64, string and []byte.
+// by column name; a single value; or map[string]any with the values that [Query.Select] returns, in which a decimal
+// number, such as a sum of amounts on PostgreSQL, is its text.
+//
+// A value is converted by the type of its column in the result to that of its field: an amount of 5.00 is 5 as an int64
+// and 5.0 as a float64. OutOfRange says that the field has no such value, and Mismatch that it has no values of this
+// kind.
 func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) ([]T, error) {
 	text, stored, err := bindAny(text, arguments)
 	if err != nil {
@@ -227,12 +231,24 @@ func readerOf(
 	isRecord := base.Kind() == reflect.Struct && base != timeType
 	if !isRecord {
 		kind, _ := defaultType(base)
-		found, ok := codecOf(t, &wire.Column{Type: kind})
-		if !ok || len(columns) != 1 {
+		if len(columns) != 1 {
 			return nil, wire.Errorf(Mismatch, "a result of %d columns cannot be read as %s", len(columns), t)
 		}
-		return func(row wire.Row, into reflect.Value) error { return found.get(row, 0, into) }, nil
+		found, ok := resultCodec(t, &wire.Column{Type: kind}, columns[0].Type)
+		if !ok {
+			return nil, wire.Errorf(Mismatch, "a result cannot be read as %s", t)
+		}
+		return func(row wire.Row, into reflect.Value) error {
+			return inColumn(found.get(row, 0, into), columns[0].Name)
+		}, nil
 	}
+	return recordReader(t, columns)
+}
+
+// recordReader reads rows as structs, by column name.
+func recordReader(
+	t reflect.Type, columns []wire.ResultColumn,
+) (func(wire.Row, reflect.Value) error, error) {
 	fields, err := fieldsOf(t)
 	if err != nil {
 		return nil, err
@@ -246,14 +262,17 @@ func readerOf(
 				continue
 			}
 			if place >= 0 {
-				return nil, wire.Errorf(Schema, "the result has two columns with this name: rename one with AS").
-					In("", field.column.Name)
+				return nil, twoColumns(field.column.Name)
 			}
 			place = number
 		}
-		found, ok := codecOf(t.FieldByIndex(field.index).Type, &field.column)
-		if place < 0 || !ok {
+		if place < 0 {
 			return nil, wire.Errorf(Schema, "the result has no column with this name").
+				In("", field.column.Name)
+		}
+		found, ok := resultCodec(t.FieldByIndex(field.index).Type, &field.column, columns[place].Type)
+		if !ok {
+			return nil, wire.Errorf(Schema, "no value of the type %s can be read into this field", field.column.Type).
 				In("", field.column.Name)
 		}
 		reads = append(reads, fieldPlan{field.index, place, found, &field.column})
@@ -262,32 +281,9 @@ func readerOf(
 		for number := range reads {
 			one := &reads[number]
 			if err := one.codec.get(row, one.place, into.FieldByIndex(one.index)); err != nil {
-				if known, ok := err.(*Error); ok {
-					return known.In("", one.column.Name)
-				}
-				return err
+				return inColumn(err, one.column.Name)
 			}
 		}
-		return nil
-	}, nil
-}
-
-// mapReader reads rows as maps of stored values by column name.
-func mapReader(columns []wire.ResultColumn) (func(wire.Row, reflect.Value) error, error) {
-	seen := map[string]bool{}
-	for _, column := range columns {
-		if seen[column.Name] {
-			return nil, wire.Errorf(Schema, "the result has two columns with this name: rename one with AS").
-				In("", column.Name)
-		}
-		seen[column.Name] = true
-	}
-	return func(row wire.Row, into reflect.Value) error {
-		values := make(map[string]any, len(columns))
-		for place, column := range columns {
-			values[column.Name] = row.Value(place)
-		}
-		into.Set(reflect.ValueOf(values))
 		return nil
 	}, nil
 }

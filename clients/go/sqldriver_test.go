@@ -239,7 +239,7 @@ func TestDatabaseSQLTypes(t *testing.T) {
 		equal(t, found.(string), text)
 	}
 	var amount Currency
-	for _, value := range []any{int64(12_500), "1.25", []byte("1.25")} {
+	for _, value := range []any{"1.25", []byte("1.25")} {
 		ok(t, amount.Scan(value))
 		equal(t, amount, 12_500)
 	}

@@ -116,7 +116,7 @@ func (r *sqlRows) Next(into []driver.Value) error {
 }
 
 // driverValue returns a stored value as database/sql expects it: a time if the column has one; the text of an
-// amount, a time of day or a UUID. Text that is not a time, in the table of another program, stays text.
+// amount, a decimal number, a time of day or a UUID. Text that is not a time, in the table of another program, stays text.
 func driverValue(stored any, column wire.Type) (driver.Value, error) {
 	switch column {
 	case wire.TypeDate, wire.TypeDateTime, wire.TypeTimestamp:
@@ -139,10 +139,8 @@ func driverValue(stored any, column wire.Type) (driver.Value, error) {
 			return time.Time{}.Add(value).Format("15:04:05.999999"), err
 		}
 		return value, err
-	case wire.TypeBool:
-		if number, ok := stored.(int64); ok {
-			return number != 0, nil
-		}
+	case wire.TypeBool, wire.TypeDecimal:
+		return natural(stored, column)
 	}
 	return stored, nil
 }

@@ -55,11 +55,12 @@ func (s timeScanner) parse(text string) error {
 	return wire.Errorf(Mismatch, "'%s' is not a time", text)
 }
 
-// Scan reads an amount for database/sql: from its ten-thousandths, or from text.
+// Scan reads an amount for database/sql, from text: the columns of amounts and of decimal numbers have it. An integer is
+// Mismatch, since it does not say in which unit it is: CAST it to DECIMAL(19, 4), or scan it into an int64.
 func (c *Currency) Scan(value any) (err error) {
 	switch value := value.(type) {
 	case int64:
-		*c = Currency(value)
+		err = wire.Errorf(Mismatch, "%d is an integer and no amount: CAST it to DECIMAL(19, 4)", value)
 	case string:
 		*c, err = ParseCurrency(value)
 	case []byte:

@@ -65,6 +65,13 @@ func (c *Currency) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// Date is a day as an argument of SQL: bobak.Date(at) is the day that at shows in its zone. A [time.Time] is an instant
+// there.
+type Date time.Time
+
+// DateTime is a time without a zone as an argument of SQL: bobak.DateTime(at) is what at shows in its zone.
+type DateTime time.Time
+
 const (
 	microsPerDay = int64(86_400_000_000)
 	dateForm     = "2006-01-02"
@@ -242,7 +249,11 @@ func floatCodec(column wire.Type) codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error { return putFloat(w, from.Float(), column) },
 		reads(wire.Float, "a float", func(row wire.Row, place int, into reflect.Value) error {
-			into.SetFloat(row.Float(place))
+			value := row.Float(place)
+			if into.OverflowFloat(value) {
+				return wire.Errorf(OutOfRange, "%v does not fit in %s", value, into.Type())
+			}
+			into.SetFloat(value)
 			return nil
 		}),
 	}
@@ -512,10 +523,20 @@ func putAny(value reflect.Value, column *wire.Column, w *wire.RowWriter) error {
 	// Literals have Go's default types: an integer may be an amount or a float, a text an amount.
 	switch {
 	case column.Type == wire.TypeCurrency && value.CanInt():
-		w.Int(value.Int() * 10_000)
+		amount, ok := scaled(value.Int())
+		if !ok {
+			return wire.Errorf(OutOfRange, "the amount is beyond ±922337203685477.5807")
+		}
+		w.Int(amount)
 		return nil
-	case (column.Type == wire.TypeF32 || column.Type == wire.TypeF64) && value.CanInt():
-		return putFloat(w, float64(value.Int()), column.Type)
+	case isFloat(column.Type) && value.CanInt():
+		// Beyond 2^53 a conversion there and back finds whether the float is exact, but for the largest integers, whose
+		// float is 2^63.
+		number := float64(value.Int())
+		if number >= math.MaxInt64 || int64(number) != value.Int() {
+			return wire.Errorf(OutOfRange, "%d has no exact float", value.Int())
+		}
+		return putFloat(w, number, column.Type)
 	case column.Type == wire.TypeCurrency && value.Kind() == reflect.String:
 		amount, err := ParseCurrency(value.String())
 		w.Int(int64(amount))
@@ -532,7 +553,11 @@ func natural(stored any, column wire.Type) (any, error) {
 	integer, isInteger := stored.(int64)
 	switch column {
 	case wire.TypeBool:
-		return integer != 0, nil
+		if isInteger {
+			return integer != 0, nil
+		}
+	case wire.TypeDecimal:
+		return decimalText(stored), nil
 	case wire.TypeCurrency:
 		if isInteger {
 			return Currency(integer), nil
@@ -584,9 +609,13 @@ func parameter(value any) (wire.Parameter, error) {
 		}
 		value = rv.Elem().Interface()
 	}
-	switch value.(type) {
+	switch given := value.(type) {
 	case nil:
 		return wire.Parameter{Type: ty}, nil
+	case Date:
+		ty, value = wire.TypeDate, time.Time(given)
+	case DateTime:
+		ty, value = wire.TypeDateTime, time.Time(given)
 	case bool:
 		ty = wire.TypeBool
 	case Currency:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bobak
-from bobak._core import types
+from bobak._core import results, types
 from bobak._wire import answer, condition, frame, request, row
 from bobak._wire.code import Garbled
 from bobak._wire.frame import Kind
@@ -355,3 +355,15 @@ def test_a_32_bit_column_takes_the_nearest_float() -> None:
         with pytest.raises(bobak.Error) as raised:
             store(value)
         assert raised.value.kind == bobak.ErrorKind.OUT_OF_RANGE
+
+
+@pytest.mark.parametrize("case", load("results.json"), ids=str)
+def test_values_of_results(case: dict[str, Any]) -> None:
+    found, kinds = value(case["value"]), (Type[case["type"].upper()], Type[case["field"].upper()])
+    if "error" in case:
+        with pytest.raises(bobak.Error) as caught:
+            results.convert(found, *kinds)
+        assert caught.value.kind == case["error"]
+        return
+    read, expected = results.convert(found, *kinds), value(case["read"])
+    assert (type(read), read) == (type(expected), expected)

@@ -180,7 +180,8 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   }
 
   /**
-   * All rows of an SQL statement: objects by column name. Amounts are `Money`, dates, times and UUIDs texts.
+   * All rows of an SQL statement: objects by column name, with the values that tables return. A decimal number, such as a sum of amounts
+   * on PostgreSQL, is its text.
    *
    * The text has a `?` for each parameter, in order; or `:name`, with an object of values by name. An array in the place of a value has the
    * values of `IN (?)`, and may be empty.

@@ -153,9 +153,16 @@ export function load(stored: Stored, type: Type): Value {
   return type === "uuid" && stored instanceof Uint8Array ? uuidText(stored) : stored;
 }
 
-/** A value of an SQL result: amounts, dates, times and UUIDs by their type, anything else as it is stored. */
+const loadedInSql = new Set<Type>(["bool", "currency", "date", "time", "datetime", "timestamp", "uuid", "vector"]);
+
+/**
+ * A value of an SQL result: truth values, amounts, dates, times and UUIDs by their type, decimal numbers as their text, anything else as
+ * it is stored.
+ */
 export function loadResult(stored: Stored, type: Type): Value {
-  return ["currency", "date", "time", "datetime", "timestamp", "uuid", "vector"].includes(type) ? load(stored, type) : stored;
+  // The server sends the same column as integers and as texts.
+  if (type === "decimal") return typeof stored === "bigint" ? String(stored) : stored;
+  return loadedInSql.has(type) ? load(stored, type) : stored;
 }
 
 /** An SQL parameter with its type. Numbers, texts and bytes have no type; a whole number is an integer. */

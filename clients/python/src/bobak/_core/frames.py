@@ -105,10 +105,20 @@ def pandas_of_arrow(kinds: Sequence[Type], table: pyarrow.Table) -> pandas.DataF
 
 def _array(arrow: Any, name: str, kind: Type | None, values: Sequence[Any]) -> Any:
     try:
+        if kind is Type.DECIMAL:
+            return _decimals(arrow, values)
         return arrow.array(_plain(kind, values), type=_arrow_type(arrow, kind))
     except (arrow.ArrowException, OverflowError) as error:
         message = f"the values are of no one type of pyarrow: {error}"
         raise Error(ErrorKind.MISMATCH, message, column=name) from error
+
+
+def _decimals(arrow: Any, values: Sequence[Any]) -> Any:
+    """Decimal numbers with places for the quotients of servers, in more bits if they need them."""
+    try:
+        return arrow.array(values, type=arrow.decimal128(38, 18))
+    except arrow.ArrowInvalid:
+        return arrow.array(values, type=arrow.decimal256(76, 38))
 
 
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 from .._errors import Error, ErrorKind
 from .._wire import answer, request
 from .._wire import condition as wire
-from .._wire.answer import Group, ResultColumn
+from .._wire.answer import Group
 from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.schema import KeysBy, TableSchema, Type
@@ -311,50 +311,6 @@ def verb_of(on_conflict: str) -> str:
         known = ", ".join(ON_CONFLICT)
         raise Error(ErrorKind.CONFIG, f"on_conflict is one of {known}, not '{on_conflict}'")
     return verb
-
-
-def into_tuples(columns: list[ResultColumn]) -> Callable[[list[Row]], list[tuple[Any, ...]]]:
-    """Returns a function that makes tuples from rows of SQL, by the types of the columns."""
-    loads = [types.result_loader(column.type) for column in columns]
-    if not any(loads):
-        return lambda found: [tuple(row) for row in found]
-
-    def tuples(found: list[Row]) -> list[tuple[Any, ...]]:
-        pairs = [list(zip(loads, row)) for row in found]
-        return [tuple(load(value) if load else value for load, value in row) for row in pairs]
-
-    return tuples
-
-
-def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]:
-    """Returns a function that makes records from rows of SQL, by column name."""
-    shape = shape_of(cls)
-    lowered = [name.lower() for name in names]
-    places = {name: place for place, name in enumerate(lowered)}
-    for name in shape.columns:
-        if lowered.count(name.lower()) > 1:
-            message = f"the result has two columns '{name}' for {shape.name}: rename one with AS"
-            raise Error(ErrorKind.SCHEMA, message)
-    try:
-        picks = [
-            (places[name.lower()], kind, None if cls is None else types.enum_loader(cls, None))
-            for name, kind, cls in zip(shape.columns, shape.types, shape.enums)
-        ]
-    except KeyError as error:
-        message = f"the result has no column {error} for {shape.name}"
-        raise Error(ErrorKind.SCHEMA, message) from None
-
-    def records(found: list[Row]) -> list[Any]:
-        made = []
-        for row in found:
-            values = [types.load_as(kind, row[place]) for place, kind, _ in picks]
-            for place, (_, _, load) in enumerate(picks):
-                if load is not None and values[place] is not None:
-                    values[place] = load(values[place])
-            made.append(shape.cls(**dict(zip(shape.fields, values))))
-        return made
-
-    return records
 
 
 def _sets_of(plan: Plan, verb: str, on: Sequence[str] = ()) -> bytes:

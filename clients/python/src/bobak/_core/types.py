@@ -48,6 +48,8 @@ _MICROS_PER_DAY = 86_400_000_000
 #: More digits than any amount has: nothing is rounded.
 _EXACT = Context(prec=60)
 _SINGLE = struct.Struct("<f")
+#: The names of NumPy's class of truth values, which is no `bool`, in its versions.
+_NUMPY_BOOLS = ("bool_", "bool")
 
 
 def storer(column: Column) -> Store:
@@ -68,7 +70,7 @@ def loader(column: Column) -> Load | None:
 
 
 def load_as(kind: Type | None, value: Stored) -> Any:
-    """A stored value from SQL, converted by the type of its field."""
+    """A stored value as a Python value of a type."""
     if value is None or kind is None:
         return value
     parse = _PARSE.get(kind) if isinstance(value, str) else None
@@ -79,15 +81,9 @@ def load_as(kind: Type | None, value: Stored) -> Any:
         raise _mismatch(kind.name.lower(), value) from None
 
 
-def result_loader(kind: Type) -> Load | None:
-    """The conversion of a column of an SQL result, if its values are amounts, dates, times,
-    UUIDs or vectors. What another program has stored otherwise stays as it is."""
-    if kind is Type.DECIMAL:
-        return lambda value: Decimal(value) if isinstance(value, (int, str)) else value
-    if kind in (Type.BOOL, Type.JSON) or (load := _LOAD.get(kind)) is None:
-        return None
-    stored = bytes if kind in (Type.UUID, Type.VECTOR) else int
-    return lambda value: load(value) if isinstance(value, stored) else value
+def loader_of(kind: Type) -> Load | None:
+    """The conversion of stored values of a type; None if they are the same."""
+    return _LOAD.get(kind)
 
 
 def store_any(value: Any) -> Stored:
@@ -102,6 +98,8 @@ def parameter(value: Any) -> Parameter:
     for kind, store in _BY_CLASS:
         if isinstance(value, kind):
             return store(value)
+    if type(value).__name__ in _NUMPY_BOOLS:
+        return Parameter(int(bool(value)), Type.BOOL)
     if hasattr(value, "__index__"):
         return Parameter(int(value.__index__()), Type.ANY)
     if hasattr(value, "__float__"):
@@ -127,7 +125,7 @@ def _moment(value: dt.datetime) -> Parameter:
 def _bool(value: Any) -> Stored:
     if value is True or value is False or (isinstance(value, int) and value in (0, 1)):
         return int(value)
-    if type(value).__name__ in ("bool_", "bool"):
+    if type(value).__name__ in _NUMPY_BOOLS:
         return int(bool(value))
     raise _mismatch("a bool", value)
 

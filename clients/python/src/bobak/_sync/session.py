@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from .._core import calls, feed, plans
+from .._core import calls, feed, plans, results
 from .._core import table as ops
 from .._core.broken import Broken, Effect, lost, misuse
 from .._core.calls import Call, Cursor, Row
@@ -130,6 +130,14 @@ class Session:
                 return schema
         raise ops.no_table(record)
 
+    @overload
+    def sql(
+        self, text: str, parameters: SqlParameters = (), *, into: None = None
+    ) -> Rows[tuple[Any, ...]]: ...
+    @overload
+    def sql(
+        self, text: str, parameters: SqlParameters = (), *, into: type[T]
+    ) -> Rows[T]: ...
     def sql(
         self, text: str, parameters: SqlParameters = (), *, into: type[T] | None = None
     ) -> Rows[Any]:
@@ -137,14 +145,19 @@ class Session:
         and a dict of values by name. A list, tuple, set or range in the place of a value has the
         values of ``IN (?)``, and may be empty.
 
-        Rows are tuples, in which amounts are ``Decimal``, dates and times those of ``datetime``,
-        and UUIDs ``uuid.UUID``; or records of the dataclass ``into``, by column name.
+        Rows are tuples of the values that tables return: ``bool``, ``Decimal``, ``datetime.date``
+        and so on; or records of the dataclass ``into``, by column name. A value is converted by the
+        type of its column in the result to that of its field: an amount of 5.00 is 5 as an ``int``
+        and 5.0 as a ``float``. ``OUT_OF_RANGE`` says that the field has no such value, and
+        ``MISMATCH`` that it has no values of this kind.
         """
         ask = calls.of_sql(*bind(text, parameters))
         columns, found = self._run(calls.query(ask, lambda rows: rows, names=True))
         names = [column.name for column in columns]
-        make = ops.into_records(into, names) if into is not None else ops.into_tuples(columns)
-        return Rows(names, make(found))
+        if into is not None:
+            return Rows(names, results.into_records(into, columns)(found))
+        types = [column.type for column in columns]
+        return Rows(names, results.into_tuples(columns)(found), types)
 
     def sql_iter(
         self, text: str, parameters: SqlParameters = ()
@@ -152,7 +165,7 @@ class Session:
         """As :meth:`sql`, in constant memory: the rows are fetched in blocks."""
         ask = calls.of_sql(*bind(text, parameters))
         for columns, part in self._parts(calls.open_cursor(ask, writes=True)):
-            for row in ops.into_tuples(columns)(part):
+            for row in results.into_tuples(columns)(part):
                 yield row
 
     def explain(self, text: str, parameters: SqlParameters = ()) -> plans.QueryPlan:
