@@ -14,6 +14,7 @@ use crate::error::{is_taken_key, locate, server};
 use crate::session::outcome::RowReply;
 use crate::session::row_writes::{RowWrite, resync};
 use crate::session::state::SessionState;
+use crate::session::undo::UndoPoint;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, Run, Verb, WriteBatch};
 
@@ -29,10 +30,9 @@ pub(crate) fn run(
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     let own = !state.open;
-    // At any isolation: a batch makes no decision by what it reads.
-    connection.utility(if own { "BEGIN ISOLATION LEVEL READ COMMITTED" } else { SAVEPOINT });
-    // From here on, an error rolls back to a savepoint, not the transaction.
-    state.open = true;
+    let point = begin(state, connection);
+    // From here on, an error goes back to a savepoint or begins the transaction again.
+    (state.open, state.unused) = (true, Some(point));
     let done = all(state, connection, batch, on_error, each);
     let failed = state.failed;
     if own {
@@ -41,37 +41,52 @@ pub(crate) fn run(
     if connection.is_broken || failed {
         return done;
     }
-    if !own && done.is_ok() && connection.status == b'T' {
-        connection.defer_utility(RELEASE);
-        return done;
-    }
-    let end = match (done.is_ok(), own) {
-        (true, true) => {
-            connection.set_commit_pending();
-            "COMMIT"
-        }
-        (true, false) => RELEASE,
-        (false, true) => "ROLLBACK",
-        (false, false) => {
-            connection.utility(ROLLBACK_TO);
-            RELEASE
-        }
+    let ended = match (own, done.is_ok()) {
+        (true, commits) => end(connection, commits),
+        (false, false) => state.undo(connection, point),
+        (false, true) => Ok(()),
     };
-    connection.utility(end);
-    connection.sync();
-    let ended = connection.send("ending a batch").and_then(|()| connection.finish(|_| Ok(())));
     if ended.is_err() {
         connection.check_after_error();
-        if !own {
-            state.give_up(connection);
-        }
+    }
+    if !own && ended.is_err() {
+        state.give_up(connection);
+    } else if point == UndoPoint::Batch {
+        connection.defer_utility(RELEASE);
     }
     done.and(ended)
 }
 
+/// Begins a transaction, or sets a savepoint in the open one unless something else undoes the batch.
+fn begin(state: &SessionState<'_>, connection: &mut Connection) -> UndoPoint {
+    match state.unused {
+        _ if !state.open => {
+            connection.utility(BEGIN);
+            UndoPoint::Begin(BEGIN)
+        }
+        Some(point) => point,
+        None => {
+            connection.utility(SAVEPOINT);
+            UndoPoint::Batch
+        }
+    }
+}
+
+/// Ends the transaction of a batch.
+fn end(connection: &mut Connection, commits: bool) -> Result<()> {
+    connection.utility(if commits { "COMMIT" } else { "ROLLBACK" });
+    if commits {
+        connection.set_commit_pending();
+    }
+    connection.sync();
+    connection.send("ending a batch")?;
+    connection.finish(|_| Ok(()))
+}
+
+/// At any isolation: a batch makes no decision by what it reads.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const SAVEPOINT: &str = "SAVEPOINT bobak_batch";
 const RELEASE: &str = "RELEASE bobak_batch";
-const ROLLBACK_TO: &str = "ROLLBACK TO bobak_batch";
 
 /// The smallest run for which a bulk plan of several statements is faster.
 const MIN_BULK_ROWS: usize = 8;

@@ -276,9 +276,7 @@ impl Connection {
     /// # Errors
     /// Those of the server and the connection.
     pub fn statement(&mut self, sql: &str, mut on: impl FnMut(Message<'_>)) -> Result<()> {
-        message::parse(&mut self.out, "", sql, &[]);
-        push_binding(&mut self.out, "");
-        message::execute(&mut self.out, "", 0);
+        self.append(sql);
         self.sync();
         self.send("asking")?;
         self.finish(|message| {
@@ -312,17 +310,21 @@ impl Connection {
         message::execute(&mut self.out, "", 0);
     }
 
+    /// As [`utility`](Self::utility), of a statement that is not used again.
+    pub fn append(&mut self, sql: &str) {
+        push_statement(&mut self.out, sql);
+    }
+
     /// Keeps a statement that begins a transaction, or sets or releases a savepoint, until the next request: it needs no
     /// round trip of its own, since it cannot fail in a transaction that is in order.
     pub fn defer(&mut self, sql: &str) {
-        let out = &mut self.deferred;
-        message::parse(out, "", sql, &[]);
-        push_binding(out, "");
-        message::execute(out, "", 0);
+        push_statement(&mut self.deferred, sql);
     }
 
     /// As [`defer`](Self::defer), of a statement that is used often.
     pub fn defer_utility(&mut self, sql: &'static str) {
+        // Behind what has not been sent.
+        self.deferred.append(&mut self.out);
         std::mem::swap(&mut self.deferred, &mut self.out);
         self.utility(sql);
         std::mem::swap(&mut self.deferred, &mut self.out);
@@ -363,6 +365,13 @@ impl Connection {
         self.is_broken = true;
         unknown_if(self.commit_pending, broken(doing, error))
     }
+}
+
+/// Appends the run of a statement without parameters.
+fn push_statement(out: &mut Vec<u8>, sql: &str) {
+    message::parse(out, "", sql, &[]);
+    push_binding(out, "");
+    message::execute(out, "", 0);
 }
 
 /// Appends the binding of a statement without parameters to the unnamed portal.

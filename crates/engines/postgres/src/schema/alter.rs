@@ -25,6 +25,8 @@ pub(crate) fn run(
     let own = !state.open;
     let begin = if own { "BEGIN" } else { "SAVEPOINT bobak_alter" };
     connection.simple(begin, |_| {})?;
+    // What is read on the way is undone to here at most.
+    state.unused = None;
     let done = changes.iter().try_for_each(|change| {
         let table = table_of(change)?;
         let statements = statements(&mut state.server(connection), change)?;

@@ -11,6 +11,7 @@ use crate::session::fetch::FetchEnd;
 use crate::session::open_cursors::{OpenCursor, RemainingRows, close_portal, end_request};
 use crate::session::query;
 use crate::session::state::SessionState;
+use crate::session::undo::UndoPoint;
 use bobak_core::{Cursor, CursorId, Error, ErrorKind, Result, RowBuffer, Source};
 use std::sync::Arc;
 
@@ -50,7 +51,8 @@ fn open_inside<'e>(
     }
     prepared_query.bind(connection, &portal)?;
     let done = cursor.read(connection, &portal, true);
-    let ended = state.settle(connection, done).map_err(|error| prepared_query.locate(error))?;
+    let ended = state.settle(connection, UndoPoint::Nothing, done);
+    let ended = ended.map_err(|error| prepared_query.locate(error))?;
     if ended == FetchEnd::More {
         cursor.remaining = RemainingRows::Portal(portal);
     } else {
@@ -126,7 +128,7 @@ fn fetch_from<'e>(
                 let portal = portal.clone();
                 let ended = state.with(|state, connection| {
                     let done = cursor.read(connection, &portal, true);
-                    let ended = state.settle(connection, done)?;
+                    let ended = state.settle(connection, UndoPoint::Nothing, done)?;
                     if ended != FetchEnd::More {
                         close_portal(connection, &portal)?;
                     }

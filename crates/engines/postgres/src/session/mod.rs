@@ -11,6 +11,7 @@ pub(crate) mod sql_text;
 pub(crate) mod state;
 mod transaction;
 mod typed;
+pub(crate) mod undo;
 mod value_parts;
 
 use self::state::SessionState;

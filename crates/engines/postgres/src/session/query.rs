@@ -8,8 +8,9 @@ use crate::protocol::row::{SqlRow, ValueSpans};
 use crate::protocol::value::Outside;
 use crate::session::fetch::{self, FetchEnd, FetchStats};
 use crate::session::sql_text;
-use crate::session::state::{RELEASE, SAVEPOINT, SessionState};
+use crate::session::state::SessionState;
 use crate::session::typed;
+use crate::session::undo::UndoPoint;
 use bobak_core::{
     Comparison, Condition, Error, Join, Result, Row, RowLock, Select, Source, TableSchema, Value,
 };
@@ -83,7 +84,7 @@ fn get_once(
     });
     state.spans = spans;
     state
-        .settle(connection, done)
+        .settle(connection, UndoPoint::Nothing, done)
         .map_err(|e| if error::server(&e).is_some() { locate(e, table) } else { e })?;
     Ok(found)
 }
@@ -166,37 +167,38 @@ fn run_once(
     if let Some(millis) = prepared_query.lock_wait {
         connection.statement(&format!("SET LOCAL lock_timeout = {millis}"), |_| {})?;
     }
-    if state.open && prepared_query.may_fail {
-        connection.utility(SAVEPOINT);
-    }
-    prepared_query.bind(connection, "")?;
+    let point = match prepared_query.may_fail {
+        true => state.protect(connection),
+        false => UndoPoint::Nothing,
+    };
+    prepared_query.bind(connection, "").inspect_err(|_| state.nothing_done(point))?;
     let mut spans = std::mem::take(&mut state.spans);
-    let done = hand_out(connection, prepared_query, &mut spans, row, state.open);
+    let done = hand_out(connection, prepared_query, &mut spans, row, state.open.then_some(point));
     state.spans = spans;
-    let done = state.settle(connection, done).map_err(|error| prepared_query.locate(error));
+    let done = state.settle(connection, point, done).map_err(|error| prepared_query.locate(error));
     if prepared_query.lock_wait.is_some() && !state.failed {
         connection.statement("SET LOCAL lock_timeout TO DEFAULT", |_| {})?;
     }
     done
 }
 
-/// Fetches part after part, until there are no more rows or nobody wants them.
+/// Fetches part after part, until there are no more rows or nobody wants them. `inside` undoes the query of a transaction.
 fn hand_out(
     connection: &mut Connection,
     prepared_query: &PreparedSource<'_>,
     spans: &mut ValueSpans,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    in_transaction: bool,
+    inside: Option<UndoPoint>,
 ) -> Result<()> {
     // An aggregate returns few rows, and the server uses parallel workers only if all rows are requested.
     let sends_all = prepared_query.may_fail || prepared_query.is_short;
     let mut rows = if sends_all { 0 } else { FIRST_FETCH_ROWS };
     // Then a request and its end are one round trip. The portal of a transaction outlives it.
-    let syncs = sends_all || in_transaction;
+    let syncs = sends_all || inside.is_some();
     loop {
         connection.execute("", rows);
-        if in_transaction && prepared_query.may_fail {
-            connection.utility(RELEASE);
+        if let Some(point) = inside {
+            point.release(connection);
         }
         match syncs {
             true => connection.sync(),

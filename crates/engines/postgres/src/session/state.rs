@@ -1,7 +1,7 @@
 //! The state of a session, and atomic operations on its connection.
 //!
 //! In a transaction, PostgreSQL rejects all statements after an error. Each operation is therefore enclosed in a
-//! savepoint, which is rolled back if the operation fails.
+//! savepoint, which is rolled back if the operation fails, unless [something else](UndoPoint) undoes it.
 
 use crate::connection::pool::PooledConnection;
 use crate::connection::{Connection, PreparedStatement};
@@ -11,17 +11,13 @@ use crate::protocol::message::Message;
 use crate::protocol::row::ValueSpans;
 use crate::protocol::value::Outside;
 use crate::session::open_cursors::OpenCursors;
+use crate::session::undo::UndoPoint;
 use crate::table_info::{SQL, TableInfo};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
 use bobak_engine_common::{NarrowAmounts, Savepoints};
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use std::sync::Arc;
-
-/// The savepoint around one operation of a transaction.
-pub(crate) const SAVEPOINT: &str = "SAVEPOINT bobak_operation";
-pub(crate) const RELEASE: &str = "RELEASE bobak_operation";
-pub(crate) const ROLLBACK_TO: &str = "ROLLBACK TO bobak_operation";
 
 /// The state of a session.
 pub(crate) struct SessionState<'e> {
@@ -37,6 +33,10 @@ pub(crate) struct SessionState<'e> {
     /// Whether the transaction has changed tables. A rollback reverts that.
     pub altered: bool,
     pub savepoints: Savepoints,
+    /// What undoes the next operation of this call: nothing was done since.
+    pub unused: Option<UndoPoint>,
+    /// The same for the next call.
+    pub next_unused: Option<UndoPoint>,
     pub cursors: OpenCursors<'e>,
     pub spans: ValueSpans,
 }
@@ -76,6 +76,8 @@ impl<'e> SessionState<'e> {
             reason: ErrorKind::Serialization,
             altered: false,
             savepoints: Savepoints::default(),
+            unused: None,
+            next_unused: None,
             cursors: OpenCursors::default(),
             spans: ValueSpans::default(),
         }
@@ -95,6 +97,7 @@ impl<'e> SessionState<'e> {
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         Interrupt::check()?;
+        self.unused = self.next_unused.take();
         let mut pooled = match self.pooled.take() {
             Some(pooled) => pooled,
             None => self.take()?,
@@ -141,17 +144,15 @@ impl<'e> SessionState<'e> {
         ask: impl FnOnce(&mut Connection) -> Result<()>,
         on: impl FnMut(Message<'_>) -> Result<()>,
     ) -> Result<()> {
-        if self.open {
-            connection.utility(SAVEPOINT);
-        }
+        let point = self.protect(connection);
         if let Err(error) = ask(connection) {
             connection.out.clear();
             connection.check_after_error();
+            self.nothing_done(point);
             return Err(error);
         }
-        if self.open {
-            connection.utility(RELEASE);
-        } else if writes {
+        point.release(connection);
+        if writes && !self.open {
             connection.set_commit_pending();
         }
         connection.sync();
@@ -159,7 +160,7 @@ impl<'e> SessionState<'e> {
         let interruptible = connection.interruptible();
         let done = connection.finish(on);
         drop(interruptible);
-        self.settle(connection, done)
+        self.settle(connection, point, done)
     }
 
     /// As [`operation`](Self::operation), for an `ask` that sends requests while it appends them. If it fails, the
@@ -173,19 +174,22 @@ impl<'e> SessionState<'e> {
         ask: impl FnOnce(&mut Connection) -> Result<()>,
         on: impl FnMut(Message<'_>) -> Result<()>,
     ) -> Result<()> {
-        connection.utility(SAVEPOINT);
+        let point = self.protect(connection);
         let requested = ask(connection);
         if connection.is_broken {
             let done = requested.and(connection.finish(on));
-            return self.settle(connection, done);
+            return self.settle(connection, point, done);
         }
-        if requested.is_err() {
-            connection.utility(ROLLBACK_TO);
+        match &requested {
+            Ok(()) => point.release(connection),
+            Err(_) => point.undo(connection),
         }
-        connection.utility(RELEASE);
         connection.sync();
         connection.send("sending rows")?;
-        let done = self.settle_after(connection, on);
+        let done = self.settle_after(connection, point, on);
+        if requested.is_err() && !self.failed {
+            self.nothing_done(point);
+        }
         match (done, requested) {
             // A COPY that was aborted because of a value that cannot be sent.
             (Err(said), Err(own)) if said.kind() == ErrorKind::Interrupted => Err(own),
@@ -197,19 +201,25 @@ impl<'e> SessionState<'e> {
     fn settle_after(
         &mut self,
         connection: &mut Connection,
+        point: UndoPoint,
         on: impl FnMut(Message<'_>) -> Result<()>,
     ) -> Result<()> {
         let interruptible = connection.interruptible();
         let done = connection.finish(on);
         drop(interruptible);
-        self.settle(connection, done)
+        self.settle(connection, point, done)
     }
 
-    /// Handles the result of an operation: if it failed in a transaction, rolls back to the operation's savepoint.
+    /// Handles the result of an operation: if it failed in a transaction, goes back to `point`.
     ///
     /// # Errors
     /// That of the operation.
-    pub fn settle<R>(&mut self, connection: &mut Connection, done: Result<R>) -> Result<R> {
+    pub fn settle<R>(
+        &mut self,
+        connection: &mut Connection,
+        point: UndoPoint,
+        done: Result<R>,
+    ) -> Result<R> {
         let error = match done {
             Ok(value) if connection.status != b'E' => return Ok(value),
             Ok(_) => Error::new(ErrorKind::Engine, "the server aborted the transaction"),
@@ -220,18 +230,15 @@ impl<'e> SessionState<'e> {
         if !self.open {
             return Err(error);
         }
-        if connection.is_broken || error.kind() == ErrorKind::Serialization {
+        let is_lost = connection.is_broken || error.kind() == ErrorKind::Serialization;
+        let is_undone = match point {
+            _ if is_lost => false,
+            _ if connection.status != b'E' => true,
+            UndoPoint::Nothing => false,
+            point => self.undo(connection, point).is_ok(),
+        };
+        if !is_undone {
             self.give_up(connection);
-            return Err(error);
-        }
-        if connection.status == b'E' {
-            connection.utility(ROLLBACK_TO);
-            connection.utility(RELEASE);
-            connection.sync();
-            let back = connection.send("undoing it").and_then(|()| connection.finish(|_| Ok(())));
-            if back.is_err() {
-                self.give_up(connection);
-            }
         }
         Err(error)
     }
@@ -272,17 +279,15 @@ impl<'e> SessionState<'e> {
         if let Some(known) = connection.prepared(sql) {
             return Ok(known);
         }
-        if self.open {
-            connection.utility(SAVEPOINT);
-        }
+        let point = self.protect(connection);
         let name = connection.prepare_begin(sql, types);
-        if self.open {
-            connection.utility(RELEASE);
-        }
+        point.release(connection);
         connection.sync();
         connection.send("preparing a statement")?;
         let done = connection.prepare_end(sql, name);
-        self.settle(connection, done)
+        let prepared = self.settle(connection, point, done)?;
+        self.nothing_done(point);
+        Ok(prepared)
     }
 
     /// Runs a short statement that writes nothing important, and calls `on` for each row.

@@ -2,6 +2,7 @@
 
 use crate::protocol::message::Message;
 use crate::session::state::SessionState;
+use crate::session::undo::UndoPoint;
 use crate::settings::Isolation;
 use bobak_core::{Error, ErrorKind, Result, TransactionControl};
 
@@ -22,6 +23,7 @@ impl SessionState<'_> {
         self.with(|state, connection| {
             connection.defer_utility(text);
             state.open = true;
+            state.next_unused = Some(UndoPoint::Begin(text));
             Ok(())
         })
     }
@@ -35,6 +37,7 @@ impl SessionState<'_> {
             return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));
         }
         let failed = std::mem::take(&mut self.failed);
+        self.next_unused = None;
         self.savepoints.clear();
         let drained = if failed { Ok(()) } else { self.drain_inside() };
         self.open = false;
@@ -99,7 +102,9 @@ impl SessionState<'_> {
         }
         let mut cursors = std::mem::take(&mut self.cursors);
         let drained = self.with(|state, connection| {
-            cursors.drain_inside(connection, |connection, done| state.settle(connection, done))
+            cursors.drain_inside(connection, |connection, done| {
+                state.settle(connection, UndoPoint::Nothing, done)
+            })
         });
         self.cursors = cursors;
         drained
@@ -132,6 +137,7 @@ impl SessionState<'_> {
             let number = self.savepoints.next_number();
             self.defer(&format!("SAVEPOINT bobak_mark_{number}"))?;
             self.savepoints.set(name, number);
+            self.next_unused = Some(UndoPoint::Mark(number));
             return Ok(());
         }
         let savepoint = self.savepoints.find(name)?;
@@ -144,6 +150,7 @@ impl SessionState<'_> {
         self.drain_inside()?;
         self.step(&format!("ROLLBACK TO bobak_mark_{number}"))?;
         self.savepoints.rolled_back_to(savepoint);
+        self.next_unused = Some(UndoPoint::Mark(number));
         if self.altered {
             self.database.table_info().clear();
             if let Some(pooled) = &mut self.pooled {

@@ -32,6 +32,8 @@ struct RoundTrips {
     count: AtomicU64,
     /// Whether a request is on its way.
     pending: AtomicBool,
+    /// The savepoints that the server has set.
+    savepoints: AtomicU64,
 }
 
 impl Proxy {
@@ -64,6 +66,11 @@ impl Proxy {
         self.trips.count.load(Ordering::SeqCst)
     }
 
+    /// The savepoints that the server has set so far.
+    pub fn savepoints(&self) -> u64 {
+        self.trips.savepoints.load(Ordering::SeqCst)
+    }
+
     pub fn set(&self, line: ProxyMode) {
         self.line.store(line as u8, Ordering::SeqCst);
     }
@@ -75,6 +82,11 @@ fn pass(mut from: TcpStream, mut to: TcpStream, line: &AtomicU8, trips: &RoundTr
         let bytes = &buffer[..read];
         let was_pending = trips.pending.swap(asks, Ordering::SeqCst);
         trips.count.fetch_add(u64::from(asks && !was_pending), Ordering::SeqCst);
+        if !asks {
+            let tag = b"SAVEPOINT\0";
+            let set = bytes.windows(tag.len()).filter(|part| part == tag).count();
+            trips.savepoints.fetch_add(set as u64, Ordering::SeqCst);
+        }
         match line.load(Ordering::SeqCst) {
             1 if !asks => {
                 // Long enough for the server to run the request.

@@ -103,6 +103,57 @@ fn a_request_that_fails_leaves_the_transaction_usable() {
 }
 
 #[test]
+fn an_operation_that_something_else_undoes_has_no_savepoint_of_its_own() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let (proxy, engine) = through_proxy(&schema, &url);
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    let savepoints = |run: &dyn Fn()| {
+        let before = proxy.savepoints();
+        run();
+        proxy.savepoints() - before
+    };
+    let insert = |name: &'static str| {
+        probe.insert(&tag, row![name, 1.0]).unwrap();
+    };
+    let entries = |names: [&'static str; 2]| names.map(|name| Entry::insert(&tag, row![name, 2.0]));
+    let batch = |names| probe.batch(&entries(names), OnError::Stop).outcomes();
+    let is_duplicate = || {
+        let error = batch(["z", "a"]).unwrap_err();
+        assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(1)));
+    };
+    // A batch by itself, and the first operation of a transaction, begin it again.
+    assert_eq!(savepoints(&|| drop(batch(["a", "b"]).unwrap())), 0);
+    probe.control(Begin).unwrap();
+    assert_eq!(savepoints(&|| insert("c")), 0);
+    assert_eq!(savepoints(&|| insert("d")), 1);
+    // The caller's savepoint alone, then that of the batch alone.
+    probe.control(Savepoint("part")).unwrap();
+    assert_eq!(savepoints(&|| drop(batch(["e", "f"]).unwrap())), 1);
+    assert_eq!(savepoints(&|| drop(batch(["g", "h"]).unwrap())), 1);
+    probe.control(RollbackTo("part")).unwrap();
+    assert_eq!(savepoints(&|| insert("e")), 0);
+    probe.control(Commit).unwrap();
+    assert_eq!(probe.count(&tag).unwrap(), 5);
+    // What fails first undoes nothing else, wherever it goes back to.
+    is_duplicate();
+    probe.control(Begin).unwrap();
+    is_duplicate();
+    insert("f");
+    is_duplicate();
+    probe.control(Savepoint("part")).unwrap();
+    is_duplicate();
+    insert("g");
+    probe.control(RollbackTo("part")).unwrap();
+    is_duplicate();
+    insert("h");
+    probe.control(Commit).unwrap();
+    let names: Vec<_> = probe.all(&tag).unwrap().iter().map(|row| row[0].clone()).collect();
+    assert_eq!(names, ["a", "b", "c", "d", "e", "f", "h"].map(Value::from));
+}
+
+#[test]
 fn a_few_rows_are_one_statement_and_get_keys_in_order() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
