@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// The links from one record `A` to records `B` by a relation through a link table, such as that of articles and tags: see
 /// [`Table::links`].
 ///
-/// Each call is one transaction, or a part of that of its table, with a fixed number of statements, however many links there
-/// are. Records are given by their keys; a key that is given twice counts once.
+/// Each call is one transaction, or a part of that of its table, with a fixed number of requests to the engine, however many
+/// links there are. Records are given by their keys; a key that is given twice counts once.
 #[derive(Clone)]
 pub struct RecordLinks<'a, A, B> {
     source: SessionSource<'a>,
@@ -155,7 +155,7 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
         self.run(|session| {
             let among = Condition::In { column: self.link.to, values: wanted.values() };
             let (missing, _) = self.compare(session, wanted, Some(among))?;
-            self.insert(session, missing)
+            Ok(self.exchange(session, Vec::new(), missing)?.added)
         })
     }
 
@@ -184,8 +184,7 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
         let wanted = self.wanted(keys);
         self.run(|session| {
             let (missing, extra) = self.compare(session, wanted, None)?;
-            let removed = self.delete(session, extra)?;
-            Ok(ReplacedLinks { added: self.insert(session, missing)?, removed })
+            self.exchange(session, extra, missing)
         })
     }
 
@@ -247,20 +246,47 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
         session.change(&BulkChange { table: self.link.table, condition, assign: None })
     }
 
-    fn insert(&self, session: &dyn Session, keys: Vec<Value<'static>>) -> Result<u64> {
-        let rows = keys.into_iter().map(|key| self.row(key)).collect::<Result<Vec<_>>>()?;
-        // Another transaction may have added the same link meanwhile.
-        let outcomes = self.write(session, Verb::InsertOrIgnore, &rows)?;
-        let mut written =
-            outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Inserted(_))).count();
-        // A link that exists may be deleted: an upsert restores it, and sets nothing else.
-        if let Some(verb) = self.link.upsert() {
-            let ignored = rows.iter().zip(&outcomes);
-            let ignored = ignored.filter(|(_, outcome)| matches!(outcome, Outcome::Ignored));
-            let restored = self.write(session, verb, ignored.map(|(row, _)| row))?;
-            written += restored.iter().filter(|outcome| **outcome != Outcome::Changed(0)).count();
+    /// Removes links and adds others: in one batch if the two references are the key, by which rows are deleted.
+    fn exchange(
+        &self,
+        session: &dyn Session,
+        removed: Vec<Value<'static>>,
+        added: Vec<Value<'static>>,
+    ) -> Result<ReplacedLinks> {
+        let (mut replaced, mut old) = (ReplacedLinks::default(), Vec::new());
+        match self.link.upsert() {
+            Some(Verb::Upsert) => old = removed.into_iter().map(|to| self.key_of(to)).collect(),
+            _ => replaced.removed = self.delete(session, removed)?,
         }
-        Ok(written as u64)
+        let new = added.into_iter().map(|key| self.row(key)).collect::<Result<Vec<_>>>()?;
+        let old_rows = old.iter().map(|key| (Verb::Delete, key));
+        // Another transaction may have added the same link meanwhile.
+        let new_rows = new.iter().map(|row| (Verb::InsertOrIgnore, row));
+        let outcomes = self.write(session, old_rows.chain(new_rows))?;
+        let (deleted, outcomes) = outcomes.split_at_checked(old.len()).unwrap_or_default();
+        replaced.removed += deleted.iter().map(changed).sum::<u64>();
+        let is_new = |outcome: &&Outcome| matches!(outcome, Outcome::Inserted(_));
+        replaced.added = outcomes.iter().filter(is_new).count() as u64;
+        let ignored = new.iter().zip(outcomes).filter(|(_, one)| matches!(one, Outcome::Ignored));
+        replaced.added += self.restore(session, ignored.map(|(row, _)| row))?;
+        Ok(replaced)
+    }
+
+    /// A link that exists may be deleted: an upsert restores it, and sets nothing else.
+    fn restore<'v>(
+        &self,
+        session: &dyn Session,
+        rows: impl Iterator<Item = &'v Vec<Value<'static>>>,
+    ) -> Result<u64> {
+        let Some(verb) = self.link.upsert() else { return Ok(0) };
+        let restored = self.write(session, rows.map(|row| (verb, row)))?;
+        Ok(restored.iter().filter(|outcome| **outcome != Outcome::Changed(0)).count() as u64)
+    }
+
+    /// The key of a link, if its two references are that.
+    fn key_of(&self, to: Value<'static>) -> Vec<Value<'static>> {
+        let value = |column: &usize| if *column == self.link.to { &to } else { &self.key };
+        self.link.table.key().iter().map(|column| value(column).clone()).collect()
     }
 
     /// The row of a new link.
@@ -279,12 +305,11 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     fn write<'v>(
         &self,
         session: &dyn Session,
-        verb: Verb,
-        rows: impl IntoIterator<Item = &'v Vec<Value<'static>>>,
+        rows: impl Iterator<Item = (Verb, &'v Vec<Value<'static>>)>,
     ) -> Result<Vec<Outcome>> {
         let (table, fields) = (self.link.table, FieldSet::EMPTY);
         let mut batch = WriteBatch::new();
-        for values in rows {
+        for (verb, values) in rows {
             batch.push(&Write { table, verb, fields, values })?;
         }
         let mut outcomes = Vec::new();
@@ -292,6 +317,14 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
             session.batch(&batch, OnError::Stop, &mut |outcome| outcomes.extend(outcome))?;
         }
         Ok(outcomes)
+    }
+}
+
+/// How many rows a delete has removed.
+const fn changed(outcome: &Outcome) -> u64 {
+    match outcome {
+        Outcome::Changed(rows) => *rows,
+        _ => 0,
     }
 }
 

@@ -29,6 +29,22 @@ pub mod follow {
         pub reader_id: i64,
         #[sea_orm(primary_key, auto_increment = false, indexed)]
         pub author_id: i64,
+        #[sea_orm(
+            belongs_to,
+            relation_enum = "Reader",
+            from = "reader_id",
+            to = "id",
+            on_delete = "Cascade"
+        )]
+        pub reader: BelongsTo<super::user::Entity>,
+        #[sea_orm(
+            belongs_to,
+            relation_enum = "Author",
+            from = "author_id",
+            to = "id",
+            on_delete = "Cascade"
+        )]
+        pub author: BelongsTo<super::user::Entity>,
     }
 
     impl ActiveModelBehavior for ActiveModel {}
@@ -89,6 +105,8 @@ pub mod favorite {
         pub user_id: i64,
         #[sea_orm(belongs_to, from = "article_id", to = "id", on_delete = "Cascade")]
         pub article: BelongsTo<super::article::Entity>,
+        #[sea_orm(belongs_to, from = "user_id", to = "id", on_delete = "Cascade")]
+        pub user: BelongsTo<super::user::Entity>,
     }
 
     impl ActiveModelBehavior for ActiveModel {}
