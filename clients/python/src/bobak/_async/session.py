@@ -23,7 +23,7 @@ from .._wire.frame import Kind
 from .._wire.schema import TableSchema
 from .pool import Connection, Pool
 from .table import AsyncBatch, AsyncTable
-from .transport import sleep
+from .transport import CANCELLED, sleep
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -194,6 +194,9 @@ class AsyncSession:
             batch = AsyncBatch(session, on_error)
             try:
                 yield batch
+            except CANCELLED:
+                await batch._abandon()
+                raise
             except BaseException:
                 await batch._abort()
                 raise
@@ -258,6 +261,10 @@ class AsyncDatabase(AsyncSession):
             transaction = AsyncTransaction(session._connection, self._known)
             try:
                 yield transaction
+            except CANCELLED:
+                # The pool rolls back, without waiting for the server.
+                transaction._is_over = True
+                raise
             except BaseException:
                 await transaction._end("rollback")
                 raise
@@ -384,7 +391,7 @@ class _Held(AsyncSession):
 
     async def _run(self, call: Call[R]) -> R:
         if self._is_broken:
-            raise lost()
+            raise lost(self._effect(call))
         try:
             return await self._connection.run(call.steps(self._connection.link))
         except Broken as broken:
@@ -423,7 +430,8 @@ class _Held(AsyncSession):
 
 
 class AsyncTransaction(_Held):
-    """A transaction, for one user at a time; begun by :meth:`AsyncDatabase.transaction`."""
+    """A transaction; begun by :meth:`AsyncDatabase.transaction`. Calls that begin at the same time
+    run one after the other."""
 
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(connection, known)
@@ -456,10 +464,11 @@ class AsyncTransaction(_Held):
     async def _end(self, step: str) -> None:
         if self._is_over:
             return
+        # Calls that begin from here on are too late. Those that wait for their turn come first.
+        self._is_over = True
         if self._is_broken:
-            self._is_over = True
             if step == "commit":
-                raise lost()
+                raise lost(Effect.TRANSACTION)
             return
         try:
             await self._connection.run(calls.control(step).steps(self._connection.link))
@@ -472,8 +481,6 @@ class AsyncTransaction(_Held):
             # The transaction has ended anyway, and the first error says more.
             if step == "commit":
                 raise
-        finally:
-            self._is_over = True
 
 
 async def connect_async(url: str) -> AsyncDatabase:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._core import blob, feed, frames, plans
+from .._core import blob, calls, feed, frames, plans
 from .._core import table as ops
 from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
@@ -30,6 +30,7 @@ from .._core.table_plan import Plan
 from .._errors import Error, ErrorKind
 from .._wire.schema import TableSchema, Type
 from .blob import AsyncBlob
+from .transport import CANCELLED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -332,6 +333,10 @@ class AsyncTable(Generic[T]):
             try:
                 while part := source.read(blob.WRITTEN):
                     await session._run(writer.add(part))
+            except CANCELLED:
+                with suppress(Error):
+                    await session._run(calls.abandon())
+                raise
             except BaseException:
                 with suppress(Error):
                     await session._run(writer.abort())
@@ -436,3 +441,8 @@ class AsyncBatch:
         # If the connection broke, the server undoes the batch, and the first error says more.
         with suppress(Error):
             await self._session._run(Call(self._writer.abort, writes=True))
+
+    async def _abandon(self) -> None:
+        """Cancels the batch without waiting for the server."""
+        with suppress(Error):
+            await self._session._run(calls.abandon())

@@ -20,6 +20,10 @@ _END_TIMEOUT = 5.0
 _REASON_TIMEOUT = 0.5
 
 
+#: What a caller raises who does not want to wait for the server any more.
+CANCELLED = asyncio.CancelledError
+
+
 async def sleep(seconds: float) -> None:
     """Waits."""
     await asyncio.sleep(seconds)
@@ -83,10 +87,17 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
             raise self._broken
         self._output.write(data)
 
-    async def drain(self) -> None:
+    async def drain(self, timeout: float | None) -> None:
         """Waits until the other end has received most of what was sent."""
-        if self._writable is not None:
-            await self._writable
+        writable = self._writable
+        if writable is None:
+            return
+        # If this task is cancelled, the future stays for the next one.
+        await asyncio.wait({writable}, timeout=timeout)
+        if not writable.done():
+            self._time_out()
+        if self._broken is not None:
+            raise self._broken
 
     async def receive(self, timeout: float | None) -> None:
         """Waits until more bytes have been received."""
@@ -184,9 +195,9 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
     def _break(self, broken: Broken) -> None:
         if self._broken is None:
             self._broken = broken
-        for waiter in (self._arrived, self._writable):
-            if waiter is not None and not waiter.done():
-                waiter.set_exception(self._broken)
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_exception(self._broken)
+        self.resume_writing()
 
 
 def _drop(making: asyncio.Future[Stream]) -> None:

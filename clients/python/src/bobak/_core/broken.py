@@ -72,12 +72,20 @@ def wrong_protocol(message: str) -> Broken:
     return Broken(message, closed=Error(ErrorKind.CONFIG, message))
 
 
-def lost() -> Error:
-    return Error(
-        ErrorKind.UNREACHABLE,
-        "the connection broke, and the transaction was rolled back: run it again from its start",
-    )
+def lost(effect: Effect) -> Error:
+    """The error of a call on a connection that broke in an earlier one."""
+    done = effect.value if effect is Effect.TRANSACTION else ""
+    return Error(ErrorKind.UNREACHABLE, f"the connection to the server broke{done}")
 
 
 def misuse(message: str) -> Error:
     return Error(ErrorKind.MISUSE, message)
+
+
+def busy(user: str) -> Error:
+    """A call whose user has all connections."""
+    return Error(
+        ErrorKind.BUSY,
+        f"this {user} has all connections, in a transaction, a batch or an iterator: it would wait "
+        "for itself; in a transaction use its own tables and SQL",
+    )

@@ -75,6 +75,16 @@ def done(kind: Kind, body: bytes, *, writes: bool) -> Call[None]:
     return Call(steps, writes)
 
 
+def abandon() -> Call[None]:
+    """Cancels the outstanding requests without waiting: their responses will be skipped."""
+
+    def steps(link: Link) -> Steps[None]:
+        link.abandon()
+        yield from ()
+
+    return Call(steps, writes=True)
+
+
 def control(step: str, name: str | None = None) -> Call[None]:
     call = done(Kind.CONTROL, request.control(step, name), writes=step != "begin")
     if step not in ("begin", "commit", "rollback"):

@@ -23,7 +23,7 @@ from .._wire.frame import Kind
 from .._wire.schema import TableSchema
 from .pool import Connection, Pool
 from .table import Batch, Table
-from .transport import sleep
+from .transport import CANCELLED, sleep
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -135,9 +135,7 @@ class Session:
         self, text: str, parameters: SqlParameters = (), *, into: None = None
     ) -> Rows[tuple[Any, ...]]: ...
     @overload
-    def sql(
-        self, text: str, parameters: SqlParameters = (), *, into: type[T]
-    ) -> Rows[T]: ...
+    def sql(self, text: str, parameters: SqlParameters = (), *, into: type[T]) -> Rows[T]: ...
     def sql(
         self, text: str, parameters: SqlParameters = (), *, into: type[T] | None = None
     ) -> Rows[Any]:
@@ -196,6 +194,9 @@ class Session:
             batch = Batch(session, on_error)
             try:
                 yield batch
+            except CANCELLED:
+                batch._abandon()
+                raise
             except BaseException:
                 batch._abort()
                 raise
@@ -260,6 +261,10 @@ class Database(Session):
             transaction = Transaction(session._connection, self._known)
             try:
                 yield transaction
+            except CANCELLED:
+                # The pool rolls back, without waiting for the server.
+                transaction._is_over = True
+                raise
             except BaseException:
                 transaction._end("rollback")
                 raise
@@ -386,7 +391,7 @@ class _Held(Session):
 
     def _run(self, call: Call[R]) -> R:
         if self._is_broken:
-            raise lost()
+            raise lost(self._effect(call))
         try:
             return self._connection.run(call.steps(self._connection.link))
         except Broken as broken:
@@ -425,7 +430,8 @@ class _Held(Session):
 
 
 class Transaction(_Held):
-    """A transaction, for one user at a time; begun by :meth:`Database.transaction`."""
+    """A transaction; begun by :meth:`Database.transaction`. Calls that begin at the same time
+    run one after the other."""
 
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(connection, known)
@@ -458,10 +464,11 @@ class Transaction(_Held):
     def _end(self, step: str) -> None:
         if self._is_over:
             return
+        # Calls that begin from here on are too late. Those that wait for their turn come first.
+        self._is_over = True
         if self._is_broken:
-            self._is_over = True
             if step == "commit":
-                raise lost()
+                raise lost(Effect.TRANSACTION)
             return
         try:
             self._connection.run(calls.control(step).steps(self._connection.link))
@@ -474,8 +481,6 @@ class Transaction(_Held):
             # The transaction has ended anyway, and the first error says more.
             if step == "commit":
                 raise
-        finally:
-            self._is_over = True
 
 
 def connect(url: str) -> Database:

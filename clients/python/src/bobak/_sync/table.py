@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._core import blob, feed, frames, plans
+from .._core import blob, calls, feed, frames, plans
 from .._core import table as ops
 from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
@@ -30,6 +30,7 @@ from .._core.table_plan import Plan
 from .._errors import Error, ErrorKind
 from .._wire.schema import TableSchema, Type
 from .blob import Blob
+from .transport import CANCELLED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -332,6 +333,10 @@ class Table(Generic[T]):
             try:
                 while part := source.read(blob.WRITTEN):
                     session._run(writer.add(part))
+            except CANCELLED:
+                with suppress(Error):
+                    session._run(calls.abandon())
+                raise
             except BaseException:
                 with suppress(Error):
                     session._run(writer.abort())
@@ -436,3 +441,8 @@ class Batch:
         # If the connection broke, the server undoes the batch, and the first error says more.
         with suppress(Error):
             self._session._run(Call(self._writer.abort, writes=True))
+
+    def _abandon(self) -> None:
+        """Cancels the batch without waiting for the server."""
+        with suppress(Error):
+            self._session._run(calls.abandon())

@@ -38,6 +38,14 @@ class Transport(Protocol):
 
     def close(self) -> None: ...
 
+    def disown(self) -> None:
+        """Closes this process's copies of what its parent process uses, without a word to the
+        other end."""
+
+
+#: What a caller raises who does not want to wait for the server any more.
+CANCELLED = KeyboardInterrupt
+
 
 def sleep(seconds: float) -> None:
     """Waits."""
@@ -121,6 +129,9 @@ class _Socket:
     def close(self) -> None:
         self._stream.close()
 
+    def disown(self) -> None:
+        self._stream.close()
+
 
 class _Pipes:
     def __init__(self, program: Program, timeout: float | None) -> None:
@@ -191,4 +202,8 @@ class _Pipes:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
+        self._output.close()
+
+    def disown(self) -> None:
+        self._input.close()
         self._output.close()
