@@ -1,5 +1,5 @@
 // Values of bytes that are read and written in parts.
-import type { Connection } from "./connection.js";
+import { using, type Connection } from "./connection.js";
 import type { Options, Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import type { Rows } from "./rows.js";
@@ -148,7 +148,7 @@ export async function write(
   const address = Address.of(rows, key, column);
   const size = length ?? (source instanceof Uint8Array ? source.length : undefined);
   if (size === undefined) throw new BobakError("Misuse", "a stream needs its length", { table: rows.schema.name, column });
-  return session.exclusive((own) => own.run(true, options.signal, async (c) => {
+  return session.exclusive((own) => own.run(true, options.signal, (c) => using(c, async () => {
     check(c, valueParts, "values in parts");
     const table = c.table(address.schema);
     let id = 0;
@@ -173,5 +173,5 @@ export async function write(
     }
     await send(last ?? new Uint8Array(), false);
     return answer.count((await c.receive(id, Kind.count)).body) > 0n;
-  }));
+  })), options.signal);
 }

@@ -1,4 +1,5 @@
 // One connection: it sends requests, reads responses, and numbers tables and SQL texts.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeSync } from "node:fs";
@@ -18,6 +19,11 @@ import { describe, type TableSchema } from "./wire/schema.js";
 
 /** How many SQL texts are remembered: repeated ones are prepared. */
 const texts = 256;
+/**
+ * Milliseconds that the server may take to end a cancelled request, before the connection is given up.
+ * @internal
+ */
+export const grace = 2_000;
 /** Milliseconds that a child process may take to end after its input has ended, and to exit after its output has ended. */
 const [endTimeout, reasonTimeout] = [5_000, 500];
 
@@ -40,6 +46,41 @@ export class Broken extends Error {
     };
     return new BobakError(kind, this.message + ends[lost], {}, this);
   }
+}
+
+/**
+ * What has a connection while code of the program runs: a transaction, or a call that reads what the program iterates over.
+ * @internal
+ */
+export interface Use {
+  /** The database, or the connection whose calls wait for this one. */
+  of: object;
+  outer: Use | undefined;
+  over: boolean;
+}
+const uses = new AsyncLocalStorage<Use>();
+
+/**
+ * Runs code of the program that has a connection.
+ * @internal
+ */
+export async function using<T>(of: object, work: () => Promise<T>): Promise<T> {
+  const use: Use = { of, outer: uses.getStore(), over: false };
+  try {
+    return await uses.run(use, work);
+  } finally {
+    use.over = true;
+  }
+}
+
+/**
+ * How many connections of a database, or how many calls of a connection, wait for the code that runs now.
+ * @internal
+ */
+export function usesOf(of: object): number {
+  let count = 0;
+  for (let use = uses.getStore(); use; use = use.outer) if (use.of === of && !use.over) count++;
+  return count;
 }
 
 interface Stream {
@@ -66,8 +107,13 @@ export class Connection {
   #drained: (() => void) | undefined;
   #tables = new Map<TableSchema, number>();
   #texts = new Map<string, number | undefined>();
+  readonly #target: Target;
+  #isCalled = false;
+  /** The calls that wait for their turn. */
+  #turns: (() => void)[] = [];
 
-  private constructor(readonly target: Target, readonly stream: Stream) {
+  private constructor(target: Target, readonly stream: Stream) {
+    this.#target = target;
     stream.output.on("data", (piece: Buffer) => {
       this.#inbox.feed(piece);
       this.#wake?.();
@@ -84,10 +130,10 @@ export class Connection {
   }
 
   /** Connects, and authenticates. */
-  static async open(target: Target): Promise<Connection> {
-    const connection = new Connection(target, await dial(target));
+  static async open(target: Target, signal?: CancelSignal): Promise<Connection> {
+    const connection = new Connection(target, await dial(target, signal));
     try {
-      await connection.call("nothing", undefined, async () => {
+      await connection.call("nothing", signal, async () => {
         const id = connection.put(Kind.hello, (w) =>
           request.hello(w, [1, 1], target.database, `bobak-typescript ${version}`, target.shown));
         connection.welcome = answer.welcome((await connection.receive(id, Kind.welcome)).body);
@@ -115,26 +161,64 @@ export class Connection {
     await this.stream.close();
   }
 
-  /** Runs an operation. If the connection breaks, the error says what that means for the call. */
+  /**
+   * Runs an operation, after those that began before. If the connection breaks, the error says what that means for the call.
+   */
   async call<T>(lost: Lost, signal: CancelSignal | undefined, operation: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
+    if (this.#isCalled) await this.#turn(signal);
+    this.#isCalled = true;
+    let late: NodeJS.Timeout | undefined;
     const cancel = () => {
       for (const id of this.pending) this.send(Kind.cancel, false, id, undefined);
+      late = setTimeout(() => this.break(new Broken("the server did not answer in time", "timeout")), grace);
     };
     signal?.addEventListener("abort", cancel);
     try {
       return await operation();
     } catch (error) {
-      if (error instanceof Garbled) {
-        this.break(new Broken(`the server sent bytes that do not follow the protocol: ${error.message}`, "garbled", error));
-        throw this.broken!.tell(lost);
-      }
-      if (error instanceof Broken) throw error.tell(lost);
-      if (signal?.aborted && error instanceof BobakError && error.kind === "Interrupted") throw signal.reason;
-      throw error;
+      throw this.#told(error, lost, signal);
     } finally {
       signal?.removeEventListener("abort", cancel);
+      clearTimeout(late);
+      this.#isCalled = false;
+      this.#turns.shift()?.();
     }
+  }
+
+  /** The error for the user. */
+  #told(error: unknown, lost: Lost, signal: CancelSignal | undefined): unknown {
+    if (error instanceof Garbled) {
+      this.break(new Broken(`the server sent bytes that do not follow the protocol: ${error.message}`, "garbled", error));
+      return this.broken!.tell(lost);
+    }
+    if (error instanceof Broken) {
+      if (!signal?.aborted) return error.tell(lost);
+      return lost === "unknown" ? new BobakError("Unknown", "the call was aborted; the write happened completely or not at all", {}, signal.reason) : signal.reason;
+    }
+    return signal?.aborted && error instanceof BobakError && error.kind === "Interrupted" ? signal.reason : error;
+  }
+
+  /** Waits until the calls that began before have ended. */
+  #turn(signal: CancelSignal | undefined): Promise<void> {
+    if (usesOf(this) > 0) {
+      const words = "what a call iterates over has made another call in the same transaction: make an array of it first";
+      throw new BobakError("Misuse", words);
+    }
+    return new Promise((resolve, reject) => {
+      const aborted = () => {
+        this.#turns = this.#turns.filter((other) => other !== turn);
+        reject(signal!.reason);
+      };
+      const turn = () => {
+        // Nobody comes between.
+        this.#isCalled = true;
+        signal?.removeEventListener("abort", aborted);
+        resolve();
+      };
+      signal?.addEventListener("abort", aborted);
+      this.#turns.push(turn);
+    });
   }
 
   /** Sends a request, and returns its number. */
@@ -165,10 +249,12 @@ export class Connection {
   async drain(): Promise<void> {
     const { input } = this.stream;
     if (!input.writableNeedDrain || this.broken) return;
+    const timer = this.#timer();
     await new Promise<void>((resolve) => {
       this.#drained = resolve;
       input.once("drain", resolve);
     });
+    clearTimeout(timer);
   }
 
   /** Waits for the next frame of a response; throws the error that it contains. */
@@ -192,14 +278,19 @@ export class Connection {
 
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
-      const late = () => this.break(new Broken("the server did not answer in time", "timeout"));
-      const timer = this.target.timeout ? setTimeout(late, this.target.timeout) : undefined;
+      const timer = this.#timer();
       this.#wake = () => {
         this.#wake = undefined;
         clearTimeout(timer);
         resolve();
       };
     });
+  }
+
+  /** Gives the connection up when the server has not answered in time. */
+  #timer(): NodeJS.Timeout | undefined {
+    const late = () => this.break(new Broken("the server did not answer in time", "timeout"));
+    return this.#target.timeout ? setTimeout(late, this.#target.timeout) : undefined;
   }
 
   /** The number of a table, which is defined on the server before its first use. */
@@ -252,7 +343,7 @@ function certificates(file: string): Buffer {
 /** The errors that versions of OpenSSL report if the response is not TLS. */
 const notTls = /wrong version number|packet length too long|record layer failure/i;
 
-async function dial(target: Target): Promise<Stream> {
+async function dial(target: Target, signal?: CancelSignal): Promise<Stream> {
   const { transport } = target;
   if ("program" in transport) return start(transport.program);
   const place = "path" in transport ? transport.path : `${transport.host}:${transport.port}`;
@@ -262,14 +353,18 @@ async function dial(target: Target): Promise<Stream> {
     ? connectTls({ host: transport.host, port: transport.port, servername: transport.host, ...ca })
     : "path" in transport ? connectTcp({ path: transport.path }) : connectTcp({ host: transport.host, port: transport.port, noDelay: true });
   const late = setTimeout(() => socket.destroy(new Error("it did not answer in time")), target.connectTimeout);
+  const aborted = () => socket.destroy(new Error("the call was aborted"));
+  signal?.addEventListener("abort", aborted);
   try {
     await once(socket, secured ? "secureConnect" : "connect");
   } catch (error) {
+    if (signal?.aborted) throw signal.reason;
     if (!secured || !notTls.test(String(error))) throw unreachable(place, error);
     const message = `${place} does not speak TLS: remove tls=on, or start the server with a certificate`;
     throw new BobakError("Config", message, {}, error);
   } finally {
     clearTimeout(late);
+    signal?.removeEventListener("abort", aborted);
   }
   return { input: socket, output: socket, close: async () => void socket.destroy() };
 }

@@ -1,6 +1,6 @@
 // Databases and transactions: which connection a call uses, and what happens if that breaks.
 import { BobakError, Garbled } from "./errors.js";
-import { Broken, Connection, type Lost } from "./connection.js";
+import { Broken, Connection, grace, using, usesOf, type Lost } from "./connection.js";
 import { follow, lastOf, page, trackedNames, type Change, type ChangeOptions, type ChangePage, type FollowOptions } from "./feed.js";
 import { explain, type QueryPlan } from "./plan.js";
 import { Rows } from "./rows.js";
@@ -59,14 +59,22 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
    * Runs work with a session that has its own connection.
    * @internal
    */
-  abstract exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T>;
+  abstract exclusive<T>(work: (session: Session<Tables>) => Promise<T>, signal?: CancelSignal): Promise<T>;
   /**
    * Returns a session for a cursor: all its calls use one connection, until `give` returns it.
    * @internal
    */
-  abstract borrow(): Promise<{ session: Session; give: () => Promise<void> }>;
+  abstract borrow(signal?: CancelSignal): Promise<Borrowed>;
   /** @internal */
-  protected abstract atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T>;
+  abstract atomic<T>(work: (session: Session<Tables>) => Promise<T>, signal?: CancelSignal): Promise<T>;
+
+  /**
+   * The same session, whose calls a signal cancels, also those of its tables: `accounts.in(db.withSignal(signal)).insert(…)`. The
+   * server stops the call, and the connection stays usable.
+   */
+  withSignal(signal: CancelSignal): Session<Tables> {
+    return new Cancellable<Tables>(this, signal);
+  }
 
   /** The table with a name. Its schema is requested from the server at the first use. */
   async table<Name extends keyof Tables & string>(name: Name): Promise<Table<Tables[Name]>> {
@@ -301,6 +309,44 @@ export async function queryRows(
   if (failed !== undefined) throw failed;
 }
 
+/** A session for a cursor, until `give` returns its connection. */
+interface Borrowed {
+  session: Session;
+  give: () => Promise<void>;
+}
+
+/** A session whose calls a signal cancels. */
+class Cancellable<Tables extends object> extends Session<Tables> {
+  readonly #session: Session<Tables>;
+  readonly #signal: CancelSignal;
+  /** @internal */
+  constructor(session: Session<Tables>, signal: CancelSignal) {
+    super(session.known);
+    [this.#session, this.#signal] = [session, signal];
+  }
+
+  /** @internal */
+  override run<T>(writes: boolean, signal: CancelSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
+    return this.#session.run(writes, signal ?? this.#signal, operation);
+  }
+
+  /** @internal */
+  override exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+    return this.#session.exclusive((session) => work(session.withSignal(this.#signal)), this.#signal);
+  }
+
+  /** @internal */
+  override async borrow(): Promise<Borrowed> {
+    const { session, give } = await this.#session.borrow(this.#signal);
+    return { session: session.withSignal(this.#signal), give };
+  }
+
+  /** @internal */
+  override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+    return this.#session.atomic((session) => work(session.withSignal(this.#signal)), this.#signal);
+  }
+}
+
 /** A session with its own connection. */
 class Held<Tables extends object> extends Session<Tables> {
   /** @internal */
@@ -309,17 +355,19 @@ class Held<Tables extends object> extends Session<Tables> {
   readonly connection: Connection;
   /** @internal */
   readonly lost: Lost | undefined;
+  readonly #signal: CancelSignal | undefined;
   /** @internal */
-  constructor(known: Map<string, TableSchema>, connection: Connection, lost?: Lost) {
+  constructor(known: Map<string, TableSchema>, connection: Connection, lost?: Lost, signal?: CancelSignal) {
     super(known);
-    [this.connection, this.lost] = [connection, lost];
+    [this.connection, this.lost, this.#signal] = [connection, lost, signal];
   }
 
   /** @internal */
   override async run<T>(writes: boolean, signal: CancelSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
     if (this.over) throw new BobakError("Misuse", "the transaction has ended");
-    if (this.connection.broken) throw this.connection.broken.tell("transaction");
-    return this.connection.call(this.lost ?? (writes ? "unknown" : "nothing"), signal, () => operation(this.connection));
+    // What broke in an earlier call has undone this transaction, if it is one.
+    if (this.connection.broken) throw this.connection.broken.tell(this.lost ?? "nothing");
+    return this.connection.call(this.lost ?? (writes ? "unknown" : "nothing"), signal ?? this.#signal, () => operation(this.connection));
   }
 
   /** @internal */
@@ -328,12 +376,12 @@ class Held<Tables extends object> extends Session<Tables> {
   }
 
   /** @internal */
-  override async borrow(): Promise<{ session: Session; give: () => Promise<void> }> {
+  override async borrow(): Promise<Borrowed> {
     return { session: this as unknown as Session, give: async () => undefined };
   }
 
   /** @internal */
-  protected override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+  override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
     return this.savepoint("bobak_many", () => work(this));
   }
 
@@ -352,11 +400,23 @@ class Held<Tables extends object> extends Session<Tables> {
   }
 }
 
-/** A transaction, for one user at a time; begun by `transaction` of a database. */
+/** A transaction; begun by `transaction` of a database. Calls that begin at the same time run one after the other. */
 export type Transaction<Tables extends object = Record<string, Row>> = Held<Tables>;
 
 async function control(c: Connection, step: request.Step, name?: string): Promise<void> {
   await c.receive(c.put(Kind.control, (w) => request.control(w, step, name)), Kind.ok);
+}
+
+/** Rolls back a transaction. */
+async function undo(connection: Connection, signal: CancelSignal | undefined): Promise<void> {
+  const limit = signal?.aborted ? AbortSignal.timeout(grace) : undefined;
+  try {
+    await connection.call("nothing", limit, () => control(connection, "rollback"));
+  } catch (error) {
+    // If the commit failed, the transaction has already ended, as the server says.
+    const isOver = error instanceof BobakError && !limit?.aborted;
+    if (!isOver) connection.break(new Broken("the transaction was not rolled back in time", "timeout"));
+  }
 }
 
 /** A database on a server; opened by `connect`. */
@@ -369,31 +429,31 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
   engine = "";
   server = "";
 
-  /** @internal */
-  readonly target: Target;
+  readonly #target: Target;
   /** @internal */
   constructor(target: Target) {
     super(new Map());
-    this.target = target;
+    this.#target = target;
   }
 
-  /** Runs work in a transaction: committed when it ends, rolled back if it throws. */
-  async transaction<T>(work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.#lend(false, undefined, (c) => control(c, "begin"), async (connection) => {
-      const held = new Held<Tables>(this.known, connection, "transaction");
+  /**
+   * Runs work in a transaction: committed when it ends, rolled back if it throws. A signal cancels its calls, and the commit if that
+   * has not begun.
+   */
+  async transaction<T>(work: (transaction: Transaction<Tables>) => Promise<T>, { signal }: Options = {}): Promise<T> {
+    return this.#lend(false, signal, (c) => control(c, "begin"), async (connection) => {
+      const held = new Held<Tables>(this.known, connection, "transaction", signal);
       try {
-        const result = await work(held);
-        if (!connection.broken) await connection.call("unknown", undefined, () => control(connection, "commit"));
+        const result = await using(this, () => work(held));
+        // Calls that begin from here on are too late. Those that wait for their turn come first.
+        held.over = true;
+        if (!connection.broken) await connection.call("unknown", signal, () => control(connection, "commit"));
         else throw connection.broken.tell("transaction");
         return result;
       } catch (error) {
-        if (connection.isIdle) {
-          // If the commit failed, the transaction has already ended.
-          await connection.call("nothing", undefined, () => control(connection, "rollback")).catch(() => undefined);
-        }
-        throw error;
-      } finally {
         held.over = true;
+        if (!connection.broken) await undo(connection, signal);
+        throw error;
       }
     });
   }
@@ -420,23 +480,24 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
   }
 
   /** @internal */
-  override exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+  override exclusive<T>(work: (session: Session<Tables>) => Promise<T>, signal?: CancelSignal): Promise<T> {
     const nothing = async () => undefined;
-    return this.#lend(false, undefined, nothing, (connection) => work(new Held<Tables>(this.known, connection)));
+    const held = (connection: Connection) => new Held<Tables>(this.known, connection);
+    return this.#lend(false, signal, nothing, (connection) => using(this, () => work(held(connection))));
   }
 
   /** @internal */
-  override async borrow(): Promise<{ session: Session; give: () => Promise<void> }> {
+  override async borrow(signal?: CancelSignal): Promise<Borrowed> {
     // Over pipes all share one connection.
-    if ("program" in this.target.transport) return { session: this as unknown as Session, give: async () => undefined };
-    const [connection] = await this.#take();
+    if ("program" in this.#target.transport) return { session: this as unknown as Session, give: async () => undefined };
+    const [connection] = await this.#take(signal);
     const session = new Held<Tables>(this.known, connection) as unknown as Session;
     return { session, give: () => this.#give(connection) };
   }
 
   /** @internal */
-  protected override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
-    return this.transaction(work);
+  override atomic<T>(work: (session: Session<Tables>) => Promise<T>, signal?: CancelSignal): Promise<T> {
+    return this.transaction(work, { signal });
   }
 
   /** Runs a first operation, which is repeated once if a pooled connection turns out to be broken, and then another one. */
@@ -444,7 +505,7 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
     writes: boolean, signal: CancelSignal | undefined, first: (c: Connection) => Promise<F>,
     then: (c: Connection, result: F) => Promise<T>,
   ): Promise<T> {
-    let [connection, rested] = await this.#take();
+    let [connection, rested] = await this.#take(signal);
     const attempt = () => connection.call(writes ? "unknown" : "nothing", signal, () => first(connection));
     try {
       let result: F;
@@ -452,9 +513,9 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
         result = await attempt();
       } catch (error) {
         const { broken } = connection;
-        if (!broken || writes || !rested || broken.kind === "timeout" || broken.kind === "garbled") throw error;
+        if (!broken || writes || !rested || signal?.aborted || broken.kind === "timeout" || broken.kind === "garbled") throw error;
         await connection.close();
-        connection = await Connection.open(this.target);
+        connection = await Connection.open(this.#target, signal);
         result = await attempt();
       }
       return await then(connection, result);
@@ -463,8 +524,8 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
     }
   }
 
-  async #take(): Promise<[Connection, boolean]> {
-    const most = "program" in this.target.transport ? 1 : this.target.connections;
+  async #take(signal?: CancelSignal): Promise<[Connection, boolean]> {
+    const most = "program" in this.#target.transport ? 1 : this.#target.connections;
     for (;;) {
       if (this.#closed) throw new BobakError("Misuse", "the database is closed");
       const found = this.#rested.pop();
@@ -475,11 +536,15 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
         continue;
       }
       if (this.#open < most) break;
-      await this.#turn(most);
+      if (usesOf(this) >= most) {
+        const words = "this call would wait for the transaction or the batch around it, which has all connections: in a transaction use its own tables, as `table.in(transaction)`, and SQL";
+        throw new BobakError("Busy", words);
+      }
+      await this.#turn(most, signal);
     }
     this.#open++;
     try {
-      return [await Connection.open(this.target), false];
+      return [await Connection.open(this.#target, signal), false];
     } catch (error) {
       this.#open--;
       this.#waiting.shift()?.();
@@ -487,16 +552,26 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
     }
   }
 
-  #turn(most: number): Promise<void> {
+  #turn(most: number, signal: CancelSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const turn = () => {
+      const end = () => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", aborted);
+      };
+      const turn = () => {
+        end();
         resolve();
       };
-      const timer = setTimeout(() => {
+      const fail = (error: unknown) => {
+        end();
         this.#waiting = this.#waiting.filter((other) => other !== turn);
-        reject(new BobakError("Busy", `all ${most} connections to the server are in use`));
-      }, this.target.timeout || 60_000);
+        reject(error);
+      };
+      const aborted = () => fail(signal!.reason);
+      const late = () => fail(new BobakError("Busy", `all ${most} connections to the server are in use`));
+      const timer = setTimeout(late, this.#target.timeout || 60_000);
+      signal?.addEventListener("abort", aborted);
       this.#waiting.push(turn);
     });
   }
@@ -515,9 +590,9 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
  * Opens a database on a server: `bobak://HOST:PORT/DATABASE?token=…`, `bobak+unix:/PATH/TO/SOCKET`, or
  * `bobak+stdio:bobak serve app.db --stdio`, which starts the server as a child process.
  */
-export async function connect<Tables extends object = Record<string, Row>>(url: string): Promise<Database<Tables>> {
+export async function connect<Tables extends object = Record<string, Row>>(url: string, { signal }: Options = {}): Promise<Database<Tables>> {
   const database = new Database<Tables>(parseUrl(url));
-  await database.run(false, undefined, async (c) => {
+  await database.run(false, signal, async (c) => {
     ({ engine: database.engine, server: database.server } = c.welcome);
   });
   return database;

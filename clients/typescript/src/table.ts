@@ -1,6 +1,6 @@
 // Tables, and selections of their rows.
 import * as blob from "./blob.js";
-import type { Connection } from "./connection.js";
+import { using, type Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
@@ -486,7 +486,7 @@ export class Table<T> {
   #batch<R>(
     records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, skip: boolean, row: (record: R) => NewRow, by?: number[],
   ): Promise<Report> {
-    return this.session.exclusive((session) => session.run(true, undefined, async (c) => {
+    return this.session.exclusive((session) => session.run(true, undefined, (c) => using(c, async () => {
       const table = c.table(this.schema);
       const report: Report = { rows: 0, inserted: 0, changed: 0, ignored: 0, errors: [] };
       const full = Math.min(part, c.welcome.frame >> 1);
@@ -555,7 +555,7 @@ export class Table<T> {
         }
         throw error;
       }
-    }));
+    })));
   }
 }
 
