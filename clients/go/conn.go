@@ -35,8 +35,8 @@ const (
 
 var numbers uint64
 
-// conn is one connection: it sends requests, reads responses, and numbers tables and SQL texts. One
-// goroutine uses it at a time; only cancelling happens in another one.
+// conn is one connection: it sends requests, reads responses, and numbers tables and SQL texts. Calls of several
+// goroutines take turns; only cancelling happens in another one.
 type conn struct {
 	number  uint64
 	stream  stream
@@ -54,10 +54,13 @@ type conn struct {
 	numbered uint32
 	used     time.Time
 
-	mutex     sync.Mutex // guards writing to stream, and the two below
+	turn    chan struct{} // is full while a call runs
+	writing sync.Mutex    // guards writing to stream
+
+	mutex     sync.Mutex // guards the deadline of stream, and the two below
 	cancelled error
 	waiting   []uint32
-	broken    bool
+	broken    atomic.Bool
 }
 
 func connect(ctx context.Context, t *target) (*conn, error) {
@@ -79,7 +82,7 @@ func connect(ctx context.Context, t *target) (*conn, error) {
 	c := &conn{
 		number: atomic.AddUint64(&numbers, 1), stream: stream, timeout: t.timeout, next: 1,
 		pending: map[uint32]bool{}, byName: map[string]uint32{},
-		tables: map[*plan]uint32{}, texts: map[string]*uint32{},
+		tables: map[*plan]uint32{}, texts: map[string]*uint32{}, turn: make(chan struct{}, 1),
 	}
 	c.welcome.Frame, c.welcome.Window = 1<<26, 1<<22
 	err = c.call(ctx, nothing, func() error {
@@ -107,13 +110,13 @@ func connect(ctx context.Context, t *target) (*conn, error) {
 }
 
 func (c *conn) close() {
-	c.broken = true
+	c.broken.Store(true)
 	_ = c.stream.Close()
 }
 
 // idle reports whether the connection works and has no outstanding requests.
 func (c *conn) idle() bool {
-	return !c.broken && len(c.pending) == 0 && len(c.out) == 0 && c.at == len(c.in)
+	return !c.broken.Load() && len(c.pending) == 0 && len(c.out) == 0 && c.at == len(c.in)
 }
 
 // usable reports whether a pooled connection still works.
@@ -129,14 +132,15 @@ type broke struct {
 
 func (b *broke) Error() string { return b.cause.Error() }
 
-// call runs an operation under a context. If the connection breaks, the error says what that means for
-// the call.
+// call runs an operation under a context, after those that began before. If the connection breaks, the error says what
+// that means for the call.
 func (c *conn) call(ctx context.Context, lost effect, run func() error) error {
-	if c.broken {
-		return lostTransaction()
+	if err := c.take(ctx); err != nil {
+		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return interrupted(err)
+	defer func() { <-c.turn }()
+	if c.broken.Load() {
+		return lostConnection(lost)
 	}
 	done := c.watch(ctx)
 	err := run()
@@ -155,17 +159,36 @@ func (c *conn) call(ctx context.Context, lost effect, run func() error) error {
 		}
 		return err
 	}
-	c.broken = true
-	if stopped != nil && lost != unknown {
-		return interrupted(stopped)
+	c.broken.Store(true)
+	if stopped == nil {
+		return broken.tell(lost)
 	}
-	return broken.tell(lost)
+	if lost == unknown {
+		return wire.Errorf(Unknown, "the call was cancelled: %v; the write happened completely or not at all", stopped).
+			Because(stopped)
+	}
+	return interrupted(stopped)
+}
+
+// take waits for the turn of a call.
+func (c *conn) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return interrupted(err)
+	}
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return interrupted(ctx.Err())
+	}
 }
 
 // watch cancels the outstanding requests when the context ends. The returned function stops the watching,
 // and returns the context's error if it has ended.
 func (c *conn) watch(ctx context.Context) func() error {
+	c.mutex.Lock()
 	c.cancelled = nil
+	c.mutex.Unlock()
 	if ctx.Done() == nil {
 		return func() error { return nil }
 	}
@@ -187,13 +210,16 @@ func (c *conn) watch(ctx context.Context) func() error {
 
 func (c *conn) cancel(why error) {
 	c.mutex.Lock()
-	defer c.mutex.Unlock()
 	c.cancelled = why
+	// It also ends a write that is blocked.
 	_ = c.stream.SetDeadline(time.Now().Add(grace))
 	var out []byte
 	for _, id := range c.waiting {
 		out = wire.AppendFrame(out, wire.Cancel, false, id, nil)
 	}
+	c.mutex.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	// If this fails, the deadline ends the call.
 	_, _ = c.stream.Write(out)
 }
@@ -227,11 +253,11 @@ func (c *conn) putMore(kind wire.FrameKind, more bool, id uint32, put func(*wire
 
 // flush sends the output buffer.
 func (c *conn) flush() error {
-	if len(c.out) == 0 || c.broken {
+	if len(c.out) == 0 || c.broken.Load() {
 		return nil
 	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	c.extend()
 	_, err := c.stream.Write(c.out)
 	if c.out = c.out[:0]; cap(c.out) > 4<<20 {
@@ -245,6 +271,8 @@ func (c *conn) flush() error {
 
 // extend restarts the timeout, unless the call was cancelled.
 func (c *conn) extend() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	if c.cancelled == nil {
 		deadline := time.Time{}
 		if c.timeout > 0 {
@@ -332,9 +360,7 @@ func (c *conn) fill(size int) error {
 			copy(grown, c.in)
 			c.in = grown
 		}
-		c.mutex.Lock()
 		c.extend()
-		c.mutex.Unlock()
 		count, err := c.stream.Read(c.in[len(c.in):cap(c.in)])
 		c.in = c.in[:len(c.in)+count]
 		if err != nil && count == 0 {
@@ -475,9 +501,13 @@ func kindOf(cause error) Kind {
 	return Interrupted
 }
 
-func lostTransaction() *Error {
-	return wire.Errorf(Unreachable,
-		"the connection broke, and the transaction was rolled back: run it again from its start")
+// lostConnection is the error of a call on a connection that broke in an earlier one.
+func lostConnection(lost effect) *Error {
+	message := "the connection to the server broke"
+	if lost == transaction {
+		message += "; the transaction was rolled back: run it again from its start"
+	}
+	return wire.Errorf(Unreachable, "%s", message)
 }
 
 func misuse(format string, arguments ...any) *Error {

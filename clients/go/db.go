@@ -161,6 +161,7 @@ func (db *DB) Begin(ctx context.Context) (*Tx, error) {
 		db.pool.give(c)
 		return nil, err
 	}
+	db.pool.transactions.Add(1)
 	return &Tx{db: db, conn: c}, nil
 }
 
@@ -170,7 +171,16 @@ func (db *DB) InTx(ctx context.Context, work func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer func() {
+		if ctx.Err() == nil {
+			_ = tx.Rollback()
+			return
+		}
+		// The caller does not want to wait any more.
+		limit, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		_ = tx.rollback(limit)
+	}()
 	if err := work(tx); err != nil {
 		return err
 	}
@@ -199,7 +209,7 @@ func (db *DB) attempt(
 		lost = unknown
 	}
 	err := c.call(ctx, lost, func() error { return operation(c) })
-	if err == nil || !c.broken || writes || !isRested || !errors.Is(err, Unreachable) {
+	if err == nil || !c.broken.Load() || writes || !isRested || !errors.Is(err, Unreachable) {
 		return c, err
 	}
 	fresh, failed := connect(ctx, db.pool.target)

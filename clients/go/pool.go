@@ -2,7 +2,9 @@ package bobak
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
@@ -12,6 +14,8 @@ import (
 type pool struct {
 	target *target
 	free   chan struct{}
+	// transactions is the number of connections in transactions.
+	transactions atomic.Int64
 
 	mutex  sync.Mutex
 	rested []*conn
@@ -40,10 +44,10 @@ func (p *pool) take(ctx context.Context) (*conn, bool, error) {
 		select {
 		case p.free <- struct{}{}:
 		case <-ctx.Done():
-			return nil, false, interrupted(ctx.Err())
+			err := ctx.Err()
+			return nil, false, wire.Errorf(kindOf(err), "the call was cancelled: %v: %s", err, p.inUse()).Because(err)
 		case <-timer.C:
-			return nil, false, wire.Errorf(Busy, "all %d connections to the server are in use",
-				cap(p.free))
+			return nil, false, wire.Errorf(Busy, "%s", p.inUse())
 		}
 	}
 	for {
@@ -66,6 +70,15 @@ func (p *pool) take(ctx context.Context) (*conn, bool, error) {
 		return nil, false, err
 	}
 	return opened, false, nil
+}
+
+// inUse says why a call waits. A call outside the transaction of its own goroutine may wait for itself.
+func (p *pool) inUse() string {
+	message := fmt.Sprintf("all %d connections to the server are in use", cap(p.free))
+	if count := p.transactions.Load(); count > 0 {
+		message += fmt.Sprintf(", %d of them in transactions, within which tables need In(tx), and SQL and Exec the tx", count)
+	}
+	return message
 }
 
 func (p *pool) pop() (*conn, error) {

@@ -146,7 +146,7 @@ func driverValue(stored any, column wire.Type) (driver.Value, error) {
 }
 
 func (r *sqlRows) Close() error {
-	if r.closed || r.conn.conn.broken {
+	if r.closed || r.conn.conn.broken.Load() {
 		return nil
 	}
 	r.closed = true
