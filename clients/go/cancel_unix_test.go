@@ -38,6 +38,8 @@ func TestACancelledCallDoesNotWaitForTheServer(t *testing.T) {
 	}
 	openConnections(t, db, len(calls))
 	ok(t, s.command.Process.Signal(syscall.SIGSTOP))
+	_, err := syscall.Wait4(s.command.Process.Pid, nil, syscall.WUNTRACED, nil)
+	ok(t, err)
 	ctx, cancel := context.WithCancel(background)
 	time.AfterFunc(100*time.Millisecond, cancel)
 	var group sync.WaitGroup
@@ -54,7 +56,7 @@ func TestACancelledCallDoesNotWaitForTheServer(t *testing.T) {
 	// Without a timeout nothing else ends them.
 	group.Wait()
 	ok(t, s.command.Process.Signal(syscall.SIGCONT))
-	_, err := table.Where().Count(background)
+	_, err = table.Where().Count(background)
 	ok(t, err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"reflect"
+	"strings"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
@@ -12,8 +13,8 @@ import (
 // Page is one page of a query: see [Query.Page].
 type Page[T any] struct {
 	Items []T
-	// Next is where the next page begins; empty on the last page. It is a short text, with the last row's values in
-	// the columns of the order and of the key.
+	// Next is where the next page begins; empty on the last page. It is a short text, with the order, and the last row's
+	// values in its columns and in those of the key.
 	Next string
 }
 
@@ -57,7 +58,7 @@ func (q *Query[T]) Page(ctx context.Context, size uint64, after string) (*Page[T
 			}
 			page.Items = append(page.Items, *new(T))
 			if uint64(len(page.Items)) == size {
-				last = tokenOf(found, row)
+				last = tokenOf(p, found, row)
 			}
 			return p.read(row, reflect.ValueOf(&page.Items[len(page.Items)-1]).Elem())
 		})
@@ -66,14 +67,27 @@ func (q *Query[T]) Page(ctx context.Context, size uint64, after string) (*Page[T
 }
 
 // tokenOf is the place behind a row.
-func tokenOf(found *wire.Select, row wire.Row) string {
-	values := make([]any, len(found.Order))
+func tokenOf(p *plan, found *wire.Select, row wire.Row) string {
+	values := make([]any, 1+len(found.Order))
+	values[0] = orderText(p, found)
 	for number, step := range found.Order {
 		if step.Place < row.Len() {
-			values[number] = row.Value(step.Place)
+			values[1+number] = row.Value(step.Place)
 		}
 	}
 	return hex.EncodeToString(wire.AppendRow(nil, values)[4:])
+}
+
+// orderText is the order of a page, which its token begins with.
+func orderText(p *plan, found *wire.Select) string {
+	names := make([]string, len(found.Order))
+	for number, step := range found.Order {
+		names[number] = p.schema.Columns[step.Place].Name
+		if step.Descending {
+			names[number] = "-" + names[number]
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // putAfter adds the condition that a row is behind the place of a token: a > x or a = x and (b > y or …).
@@ -81,12 +95,16 @@ func putAfter(p *plan, found *wire.Select, token string) error {
 	data, err := hex.DecodeString(token)
 	framed := binary.LittleEndian.AppendUint32(nil, uint32(len(data)))
 	row, _, garbled := wire.NextRow(append(framed, data...))
-	if err != nil || garbled != nil || row.Len() != len(found.Order) {
-		return wire.Errorf(Mismatch, "the page token belongs to another query").In(p.schema.Name, "")
+	if err != nil || garbled != nil || row.Len() == 0 || row.Tag(0) != wire.Text {
+		return wire.Errorf(Mismatch, "the text is no page token").In(p.schema.Name, "")
+	}
+	of, order := string(row.Bytes(0)), orderText(p, found)
+	if of != order || row.Len() != 1+len(found.Order) {
+		return misuse("the page token belongs to the order %s, and the query has %s", of, order).In(p.schema.Name, "")
 	}
 	var condition wire.Condition
 	for number := len(found.Order) - 1; number >= 0; number-- {
-		step, value := found.Order[number], row.Value(number)
+		step, value := found.Order[number], row.Value(1+number)
 		later := laterValue(step, value, p.schema.Columns[step.Place].Nullable)
 		if number == len(found.Order)-1 {
 			condition = later

@@ -52,11 +52,37 @@ func TestPagesFollowEachOtherInAnyOrder(t *testing.T) {
 		}
 		_, err = query.Page(ctx, 2, "zz")
 		fails(t, err, Mismatch)
-		_, err = query.OrderBy("name").Page(ctx, 2, first.Next)
-		fails(t, err, Mismatch)
+		for _, other := range [][]string{{"size"}, {"-name"}, {"-size", "name"}} {
+			_, err = all.Where().OrderBy(other...).Page(ctx, 2, first.Next)
+			fails(t, err, Misuse)
+		}
 		_, err = query.Limit(3).Page(ctx, 2, "")
 		fails(t, err, Unsupported)
 		_, err = query.Page(ctx, 0, "")
 		fails(t, err, Misuse)
 	})
+}
+
+func TestLimitsOfCountsAndListsWithNull(t *testing.T) {
+	ctx, db := background, open(t, "bobak+unix:"+serveUnix(t, t.TempDir()).place, Sized{})
+	all := tableOf[Sized](t, db)
+	one, two := 1.0, 2.0
+	for _, size := range []*float64{&one, &two, nil} {
+		ok(t, all.Insert(ctx, &Sized{Size: size}))
+	}
+	_, err := all.Where().Limit(1).Count(ctx)
+	fails(t, err, Misuse)
+	_, err = all.Where().Offset(1).Count(ctx)
+	fails(t, err, Misuse)
+	for _, wrong := range []*Query[Sized]{all.Where(Condition{}), all.Where(Not(Condition{}), Col("id").Eq(1))} {
+		_, err = wrong.Delete(ctx)
+		fails(t, err, Misuse)
+	}
+	for condition, expected := range map[*Condition]int64{
+		{Col("size").In(1.0, nil).place}: 1, {Col("size").In(nil).place}: 0, {Not(Col("size").In(1.0, nil)).place}: 1,
+	} {
+		count, err := all.Where(*condition).Count(ctx)
+		ok(t, err)
+		equal(t, count, expected)
+	}
 }

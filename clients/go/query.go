@@ -15,6 +15,14 @@ type Condition struct {
 	place func(*plan) (wire.Condition, error)
 }
 
+// on returns the condition over positions of columns.
+func (c Condition) on(p *plan) (wire.Condition, error) {
+	if c.place == nil {
+		return wire.Condition{}, misuse("an empty Condition selects nothing: make one with Col")
+	}
+	return c.place(p)
+}
+
 // Col is a column by its name: bobak.Col("age").Gt(30).
 type Col string
 
@@ -58,20 +66,20 @@ func (c Col) Gt(value any) Condition { return c.compare(4, value) }
 // Ge matches rows whose column is greater or equal.
 func (c Col) Ge(value any) Condition { return c.compare(5, value) }
 
-// In matches rows whose column is one of the values.
+// In matches rows whose column is one of the values. A nil among them matches nothing.
 func (c Col) In(values ...any) Condition {
 	return Condition{func(p *plan) (wire.Condition, error) {
 		place, err := p.place(string(c))
 		found := wire.Condition{Tag: wire.In, Place: place}
 		for _, value := range values {
 			stored, failed := p.stored(place, value)
-			if err == nil && failed == nil && stored == nil {
-				failed = misuse("no list contains NULL: use IsNull")
-			}
 			if err == nil {
 				err = failed
 			}
-			found.Values = append(found.Values, stored)
+			if stored != nil {
+				// As in SQL, NULL equals nothing.
+				found.Values = append(found.Values, stored)
+			}
 		}
 		return found, err
 	}}
@@ -138,7 +146,7 @@ func several(tag uint8, conditions []Condition) Condition {
 	return Condition{func(p *plan) (wire.Condition, error) {
 		found := wire.Condition{Tag: tag}
 		for _, condition := range conditions {
-			part, err := condition.place(p)
+			part, err := condition.on(p)
 			if err != nil {
 				return found, err
 			}
@@ -369,8 +377,11 @@ func (q *Query[T]) Each(ctx context.Context, work func(*T) error) error {
 	})
 }
 
-// Count returns the number of rows.
+// Count returns the number of rows. It accepts no limit and no offset.
 func (q *Query[T]) Count(ctx context.Context) (int64, error) {
+	if q.nearest == nil && (q.limit != nil || q.offset > 0) {
+		return 0, misuse("Count counts all rows that match: it accepts no limit and no offset").In(q.table.plan.schema.Name, "")
+	}
 	rows, err := q.Select(ctx, nil, Count())
 	if err != nil {
 		return 0, err
@@ -446,7 +457,7 @@ func (q *Query[T]) condition() (*wire.Condition, error) {
 	if len(q.conditions) > 1 {
 		whole = And(q.conditions...)
 	}
-	found, err := whole.place(q.table.plan)
+	found, err := whole.on(q.table.plan)
 	if err != nil {
 		return nil, err
 	}

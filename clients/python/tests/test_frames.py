@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import enum
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from records import Kinds, Person, people
@@ -290,3 +292,38 @@ def test_what_is_no_frame(socket_url: str) -> None:
         with pytest.raises(bobak.Error) as caught:
             db.table(Person).insert_frame([1, 2])
         assert caught.value.kind is bobak.ErrorKind.MISMATCH
+
+
+class Status(enum.Enum):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass
+class Plain:
+    id: int
+    status: Status = Status.OPEN
+
+
+@dataclass
+class Mixed:
+    id: int
+    status: Status = Status.OPEN
+    extra: Any = None
+    key: uuid.UUID | None = None
+    day: dt.date = bobak.column(store="text", default=dt.date(2024, 7, 1))
+
+
+def test_the_members_of_an_enum_are_their_values(socket_url: str) -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    with bobak.connect(socket_url) as db:
+        db.create(Plain, Mixed)
+        for table, record in ((db.table(Plain), Plain(0)), (db.table(Mixed), Mixed(0))):
+            table.insert(record)
+            rows = table.where()
+            assert rows.to_arrow().column("status").to_pylist() == ["open"]
+            assert rows.to_pandas()["status"].tolist() == ["open"]
+            assert table.insert_frame(rows.to_pandas().drop(columns="id")).inserted == 1
+            assert [one.status for one in table.all()] == [Status.OPEN] * 2
+        assert rows.to_arrow().column("day").to_pylist() == [dt.date(2024, 7, 1)] * 2

@@ -51,7 +51,9 @@ def test_pages_follow_each_other_in_any_order(url: str) -> None:
         for call, kind in [
             (lambda: query.page(2, "zz"), ErrorKind.MISMATCH),
             (lambda: query.page(2, ""), ErrorKind.MISMATCH),
-            (lambda: query.order_by("name").page(2, first.next), ErrorKind.MISMATCH),
+            (lambda: query.order_by("name").page(2, first.next), ErrorKind.MISUSE),
+            (lambda: items.where().order_by("size").page(2, first.next), ErrorKind.MISUSE),
+            (lambda: items.where().order_by("-name").page(2, first.next), ErrorKind.MISUSE),
             (lambda: query.limit(3).page(2), ErrorKind.UNSUPPORTED),
             (lambda: query.page(0), ErrorKind.MISUSE),
         ]:

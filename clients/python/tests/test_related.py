@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from dataclasses import dataclass
 
 import pytest
+from records import Person
 
 import bobak
 from bobak import ErrorKind, col
 from bobak._core import table as ops
 from bobak._core.query import Query
+from bobak._core.record import schema_of
+from bobak._core.table_plan import Plan
 
 
 @dataclass
@@ -76,9 +80,14 @@ def fill(db: bobak.Database) -> None:
 
 
 def test_the_limit_is_sent_for_one_record() -> None:
-    query = Query(limit=2, offset=3)
-    for keys, limit in [([7, None, 7], 5), ([7, 8], None), (["a"], None)]:
-        sent = ops.related_query(query, "id", keys)
+    query, plan = Query(limit=2, offset=3), Plan(schema_of(Person), None)
+    for column, keys, limit in [
+        ("id", [7, None, 7], 5),
+        ("id", [7, 8], None),
+        ("name", ["a"], None),
+    ]:
+        records = [{"key": key} for key in keys]
+        sent = ops.Related(plan, query, column, records, "key").query
         assert sent is not None
         assert (sent.limit, sent.offset) == (limit, 0)
 
@@ -166,3 +175,34 @@ def test_related_rows_in_async_code(url: str) -> None:
             return await items.where().limit(1).related("purchase_id", purchases, "id")
 
     assert [len(row) for row in asyncio.run(load())] == [1, 1, 0]
+
+
+@dataclass
+class Basket:
+    key: uuid.UUID | None = bobak.column(name="id", key=True, default=None)
+
+
+@dataclass
+class Piece:
+    id: int
+    basket: uuid.UUID = bobak.column(name="basket_id")
+
+
+def test_fields_that_are_not_named_as_their_columns(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Basket, Piece)
+        baskets, pieces = db.table(Basket), db.table(Piece)
+        both = [Basket(), Basket()]
+        for basket in both:
+            baskets.insert(basket)
+        piece = Piece(0, both[1].key)
+        pieces.insert(piece)
+        for key in ("key", "id"):
+            assert pieces.where().related("basket_id", both, key) == [[], [piece]]
+        assert baskets.where().related("id", [piece], "basket") == [[both[1]]]
+        assert baskets.where().related("id", [piece], "basket_id") == [[both[1]]]
+        # A UUID may be a text, in upper case too.
+        texts = [{"id": str(both[1].key).upper()}, {"id": None}]
+        assert pieces.where().related("basket_id", texts, "id") == [[piece], []]
+        with pytest.raises(bobak.Error, match="no field 'other'"):
+            pieces.where().related("basket_id", both, "other")

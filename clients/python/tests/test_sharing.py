@@ -129,6 +129,7 @@ def test_a_cancelled_call_does_not_wait_for_the_server(tmp_path: Path) -> None:
         waiting = asyncio.create_task(in_transaction())
         await started
         server.child.send_signal(signal.SIGSTOP)
+        os.waitpid(server.child.pid, os.WUNTRACED)
         try:
             waiting.cancel()
             calls: list[Coroutine[Any, Any, Any]] = [

@@ -8,21 +8,21 @@ import type { TableSchema } from "./wire/schema.js";
 export interface Page<T> {
   items: T[];
   /**
-   * Where the next page begins; null on the last page. A short text, with the last row's values in the columns of the order and
-   * of the key.
+   * Where the next page begins; null on the last page. A short text, with the order, and the last row's values in its columns and in
+   * those of the key.
    */
   next: string | null;
 }
 
 /** The place behind a row. */
-export function tokenOf(select: Select, row: Stored[]): string {
-  const bytes = new Writer().row(select.order.map(({ place }) => row[place]!)).bytes;
+export function tokenOf(schema: TableSchema, select: Select, row: Stored[]): string {
+  const bytes = new Writer().row([orderText(schema, select), ...select.order.map(({ place }) => row[place]!)]).bytes;
   return Buffer.from(bytes.subarray(4)).toString("hex");
 }
 
 /** The condition that a row is behind the place of a token. */
 export function afterToken(schema: TableSchema, select: Select, token: string): Placed {
-  const values = valuesOf(schema, token, select.order.length);
+  const values = valuesOf(schema, token, select);
   return select.order.reduceRight<Placed | null>((rest, { place, descending }, number) => {
     const value = values[number]!;
     const later = laterValue(place, descending, value, schema.columns[place]!.nullable);
@@ -32,8 +32,13 @@ export function afterToken(schema: TableSchema, select: Select, token: string): 
   }, null)!;
 }
 
-function valuesOf(schema: TableSchema, token: string, count: number): Stored[] {
-  const other = new BobakError("Mismatch", "the page token belongs to another query", { table: schema.name });
+/** The order of a page, which its token begins with. */
+function orderText(schema: TableSchema, select: Select): string {
+  return select.order.map(({ place, descending }) => `${descending ? "-" : ""}${schema.columns[place]!.name}`).join(",");
+}
+
+function valuesOf(schema: TableSchema, token: string, select: Select): Stored[] {
+  const other = new BobakError("Mismatch", "the text is no page token", { table: schema.name });
   const row = Buffer.from(token, "hex");
   if (row.length * 2 !== token.length) throw other;
   const framed = Buffer.alloc(4 + row.length);
@@ -46,8 +51,11 @@ function valuesOf(schema: TableSchema, token: string, count: number): Stored[] {
     if (error instanceof Garbled) throw other;
     throw error;
   }
-  if (values.length !== count) throw other;
-  return values;
+  const [of, ...rest] = values;
+  if (typeof of !== "string") throw other;
+  const order = orderText(schema, select);
+  if (of === order && rest.length === select.order.length) return rest;
+  throw new BobakError("Misuse", `the page token belongs to the order ${of}, and the query has ${order}`, { table: schema.name });
 }
 
 /** That a column's value comes after another one. NULL is the smallest value. */

@@ -35,7 +35,7 @@ class Field {
   contains = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "contains", place: rows.place(this.name), text });
   endsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "ends_with", place: rows.place(this.name), text });
   startsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "starts_with", place: rows.place(this.name), text });
-  /** One of the values, or a value in rows of another table: `orders.where(col("customer_id").in(customers.where().column("id")))`. */
+  /** One of the values (null among them matches nothing), or a value in rows of another table: `orders.where(col("customer_id").in(customers.where().column("id")))`. */
   in = (values: unknown[] | ColumnOfRows): Condition => (rows: Rows): request.Placed => {
     const place = rows.place(this.name);
     if (values instanceof ColumnOfRows) {
@@ -53,9 +53,35 @@ export class ColumnOfRows {
 
 /** A column by its name: `col("age").gt(30)`. */
 export const col = (name: string): Field => new Field(name);
-export const and = (...parts: Condition[]): Condition => (rows: Rows): request.Placed => ({ is: "and", parts: parts.map((one) => (one as PlacedCondition)(rows)) });
-export const or = (...parts: Condition[]): Condition => (rows: Rows): request.Placed => ({ is: "or", parts: parts.map((one) => (one as PlacedCondition)(rows)) });
-export const not = (part: Condition): Condition => (rows: Rows): request.Placed => ({ is: "not", part: (part as PlacedCondition)(rows) });
+export const and = (...parts: Condition[]): Condition => (rows: Rows): request.Placed => ({ is: "and", parts: parts.map((one) => placed(one, rows)) });
+export const or = (...parts: Condition[]): Condition => (rows: Rows): request.Placed => ({ is: "or", parts: parts.map((one) => placed(one, rows)) });
+export const not = (part: Condition): Condition => (rows: Rows): request.Placed => ({ is: "not", part: placed(part, rows) });
+
+/**
+ * A condition over positions of columns.
+ * @internal
+ */
+export function placed(condition: Condition, rows: Rows): request.Placed {
+  if (typeof condition === "function") return (condition as PlacedCondition)(rows);
+  throw new BobakError("Misuse", `a condition compares a column, as col("age").gt(30), and is not ${String(condition)}`);
+}
+
+/**
+ * Checks names of columns, which are texts.
+ * @internal
+ */
+export function checkNames(names: readonly unknown[], what: string): void {
+  if (names.every((name) => typeof name === "string")) return;
+  throw new BobakError("Misuse", `${what} takes names of columns, such as "age"`);
+}
+
+/**
+ * Checks a number of rows.
+ * @internal
+ */
+export function checkNumber(rows: number, what: string): void {
+  if (!Number.isSafeInteger(rows) || rows < 0) throw new BobakError("Misuse", `${what} is a whole number from 0, and not ${rows}`);
+}
 
 /** See `add`. */
 export class Added {

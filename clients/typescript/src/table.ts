@@ -6,7 +6,7 @@ import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
 import { afterToken, tokenOf, type Page } from "./page.js";
 import { explain, type QueryPlan } from "./plan.js";
-import { Added, col, ColumnOfRows, count, not, or, type Condition, type Expression, type PlacedCondition } from "./query.js";
+import { Added, checkNames, checkNumber, col, ColumnOfRows, count, not, or, placed, type Condition, type Expression } from "./query.js";
 import { Rows } from "./rows.js";
 import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
@@ -63,10 +63,13 @@ export class Selection<T> implements AsyncIterable<T> {
   }
   /** In this order; "-age" is descending. Equal rows are ordered by key. */
   orderBy(...columns: string[]): Selection<T> {
+    checkNames(columns, "orderBy");
     return this.#with((copy) => (copy.#order = [...this.#order, ...columns]));
   }
   /** At most this number of rows, after skipping `offset`. */
   limit(rows: number, offset = 0): Selection<T> {
+    checkNumber(rows, "a limit");
+    checkNumber(offset, "an offset");
     return this.#with((copy) => ([copy.#limit, copy.#offset] = [rows, offset]));
   }
   /** Deleted rows, too, of a record whose deleted rows stay; `column` has the time of the deletion. */
@@ -90,6 +93,7 @@ export class Selection<T> implements AsyncIterable<T> {
    * Conditions come before; there is no order. `select(["id", distance()])` has the distances.
    */
   nearest(column: keyof T & string, to: Float32Array | readonly number[], rows: number, metric: request.Metric = "cosine"): Selection<T> {
+    checkNumber(rows, "a number of rows");
     return this.#with((copy) => ([copy.#nearest, copy.#limit] = [{ column, to, metric }, rows]));
   }
   #measured(): Exclude<request.Select["nearest"], undefined> {
@@ -113,7 +117,7 @@ export class Selection<T> implements AsyncIterable<T> {
     return this.#with((copy) => (copy.#lock = lock));
   }
   #condition(): request.Placed | null {
-    const parts = this.#conditions.map((one) => (one as PlacedCondition)(this.rows));
+    const parts = this.#conditions.map((one) => placed(one, this.rows));
     return parts.length > 1 ? { is: "and", parts } : (parts[0] ?? null);
   }
   #ask(columns: Expression[] | null, group: string[]): (c: Connection) => (w: Writer) => void {
@@ -183,7 +187,7 @@ export class Selection<T> implements AsyncIterable<T> {
       found.length = 0;
       await queryRows(c, ask(c), undefined, (row) => found.push(row));
     });
-    const next = found.length > size ? tokenOf(select, found[size - 1]!) : null;
+    const next = found.length > size ? tokenOf(schema, select, found[size - 1]!) : null;
     return { items: found.slice(0, size).map((row) => this.rows.record<T>(row)), next };
   }
   /**
@@ -193,8 +197,12 @@ export class Selection<T> implements AsyncIterable<T> {
    * `lines.where().orderBy("-amount").related("order_id", orders, "id")`
    */
   async related<P>(column: keyof T & string, records: readonly P[], key: keyof P & string): Promise<T[][]> {
-    // Integers may be numbers or bigints.
-    const text = (value: unknown) => `${typeof value === "string" ? "s" : ""}${String(value)}`;
+    // The stored forms are compared: integers may be numbers or bigints, and a UUID has several texts.
+    const place = this.rows.place(column);
+    const text = (value: unknown) => {
+      const stored = this.rows.store(place, value);
+      return stored instanceof Uint8Array ? Buffer.from(stored).toString("hex") : `${typeof stored} ${stored}`;
+    };
     const isKey = (value: unknown) => value !== null && value !== undefined;
     const wanted = new Map(records.map((record) => record[key]).filter(isKey).map((value) => [text(value), value]));
     const groups = new Map<string, T[]>();
@@ -218,6 +226,8 @@ export class Selection<T> implements AsyncIterable<T> {
   }
   /** Columns, or aggregates of each group: `select([count(), sum("amount")], ["city"])`. */
   async select(columns: (string | Expression)[], group: string[] = []): Promise<Value[][]> {
+    checkNames(columns.map((one) => (typeof one === "object" && "what" in one ? one.name : one)), "select");
+    checkNames(group, "a group");
     const expressions = columns.map((one) => (typeof one === "string" ? { what: "column" as const, name: one } : one));
     const types = expressions.map(({ what, name }): Type => {
       const type = name ? this.rows.schema.columns[this.rows.place(name)]!.type : "any";
@@ -234,8 +244,11 @@ export class Selection<T> implements AsyncIterable<T> {
   explain(): Promise<QueryPlan> {
     return explain(this.session, this.#ask(null, []));
   }
-  /** The number of rows. */
+  /** The number of rows. It accepts no limit. */
   async count(): Promise<number> {
+    if (this.#nearest === null && (this.#limit !== null || this.#offset > 0)) {
+      throw new BobakError("Misuse", "count counts all rows that match: it accepts no limit", { table: this.rows.schema.name });
+    }
     return Number((await this.select([count()]))[0]![0]);
   }
   /** Assigns columns of all rows, and returns their number. */

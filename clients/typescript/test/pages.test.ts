@@ -33,7 +33,9 @@ overEachTransport("pages follow each other in any order", async (whole) => {
   assert.deepEqual((await query.page(9, first.next)).items, (await query.all()).slice(4));
   await assert.rejects(query.page(2, "zz"), fails("Mismatch"));
   await assert.rejects(query.page(2, ""), fails("Mismatch"));
-  await assert.rejects(query.orderBy("name").page(2, first.next), fails("Mismatch"));
+  await assert.rejects(query.orderBy("name").page(2, first.next), fails("Misuse"));
+  await assert.rejects(items.where().orderBy("size").page(2, first.next), fails("Misuse"));
+  await assert.rejects(items.where().orderBy("-name").page(2, first.next), fails("Misuse"));
   await assert.rejects(query.limit(3).page(2), fails("Unsupported"));
   await assert.rejects(query.page(0), fails("Misuse"));
 });

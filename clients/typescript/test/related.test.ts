@@ -84,3 +84,14 @@ overEachTransport("references to a record of any type", async (whole) => {
   const about = await comments.where(col("target_table").eq("purchase")).all();
   assert.deepEqual(await purchases.where().related("id", about, "target_key"), [[{ id: 10n, customer_id: 1n }], []]);
 });
+
+overEachTransport("UUIDs that are written otherwise", async (whole) => {
+  const db = whole as unknown as Awaited<ReturnType<typeof connect<{ basket: { id: string }; piece: { id: bigint; basket_id: string } }>>>;
+  await db.create(table("basket", [column("id", "uuid")]), table("piece", [column("id", "i64"), column("basket_id", "uuid")]));
+  const [baskets, pieces] = [await db.table("basket"), await db.table("piece")];
+  const id: string = await baskets.insert({});
+  await pieces.insert({ basket_id: id });
+  for (const written of [id, id.toUpperCase(), id.replaceAll("-", "")]) {
+    assert.equal((await pieces.where().related("basket_id", [{ id: written }], "id"))[0]!.length, 1);
+  }
+});

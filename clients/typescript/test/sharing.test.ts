@@ -1,5 +1,6 @@
 // Calls at the same time in one transaction, calls that wait for themselves, and signals.
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { connect, type BobakError } from "../src/index.js";
@@ -121,6 +122,13 @@ test("a signal for each call", () => inFolder(async (folder) => {
   }
 }));
 
+/** Waits until all threads of a process have stopped. */
+async function isStopped(pid: number): Promise<void> {
+  const status = `/proc/${pid}/stat`;
+  do await new Promise((resolve) => setTimeout(resolve, 50));
+  while (existsSync(status) && !/\) T/.test(readFileSync(status, "latin1")));
+}
+
 test("a signal does not wait for a server that does not answer", () => inFolder(async (folder) => {
   const server = await unix(folder);
   const db = await connect<Tables>(`bobak+unix:${server.place}`);
@@ -132,6 +140,7 @@ test("a signal does not wait for a server that does not answer", () => inFolder(
     // There is a connection for each call.
     await Promise.all([1, 2, 3, 4].map(() => table.count()));
     server.child.kill("SIGSTOP");
+    await isStopped(server.child.pid!);
     const stopped = table.in(db.withSignal(AbortSignal.timeout(1_000)));
     const unknown = (error: BobakError) => isAbort(error.cause) && fails("Unknown")(error);
     await Promise.all([

@@ -12,7 +12,7 @@ from .._core import table as ops
 from .._core.broken import Broken, Effect, lost, misuse
 from .._core.calls import Call, Cursor, Row
 from .._core.feed import Change, ChangePage
-from .._core.link import Link
+from .._core.link import Link, Steps
 from .._core.rows import Rows
 from .._core.sql_text import SqlParameters, bind
 from .._core.table_plan import Plan
@@ -436,6 +436,7 @@ class AsyncTransaction(_Held):
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(connection, known)
         self._is_over = False
+        self._has_ended = False
 
     async def rollback(self) -> None:
         """Rolls back and ends the transaction."""
@@ -448,7 +449,14 @@ class AsyncTransaction(_Held):
     async def _run(self, call: Call[R]) -> R:
         if self._is_over:
             raise misuse("the transaction has ended")
-        return await super()._run(call)
+
+        def in_time(link: Link) -> Steps[R]:
+            # It may have waited for its turn while the transaction ended.
+            if self._has_ended:
+                raise misuse("the transaction has ended")
+            return (yield from call.steps(link))
+
+        return await super()._run(Call(in_time, call.writes))
 
     def _effect(self, call: Call[Any]) -> Effect:
         return Effect.TRANSACTION
@@ -471,7 +479,7 @@ class AsyncTransaction(_Held):
                 raise lost(Effect.TRANSACTION)
             return
         try:
-            await self._connection.run(calls.control(step).steps(self._connection.link))
+            await self._connection.run(self._last(step))
         except Broken as broken:
             self._is_broken = True
             self._connection.link.break_off()
@@ -481,6 +489,10 @@ class AsyncTransaction(_Held):
             # The transaction has ended anyway, and the first error says more.
             if step == "commit":
                 raise
+
+    def _last(self, step: str) -> Steps[None]:
+        self._has_ended = True
+        yield from calls.control(step).steps(self._connection.link)
 
 
 async def connect_async(url: str) -> AsyncDatabase:

@@ -23,7 +23,10 @@ from .._core.query import (
     col,
     column_of_rows,
     count,
+    expressions_of,
     is_deleted,
+    names_of,
+    number_of,
     with_deleted,
 )
 from .._core.table_plan import Plan
@@ -58,11 +61,13 @@ class AsyncSelection(Generic[T]):
 
     def order_by(self, *columns: str) -> AsyncSelection[T]:
         """In this order; ``"-age"`` is descending. Equal rows are ordered by key."""
-        return self._with(replace(self._query, order=(*self._query.order, *columns)))
+        order = (*self._query.order, *names_of(columns, "order_by"))
+        return self._with(replace(self._query, order=order))
 
     def limit(self, rows: int, offset: int = 0) -> AsyncSelection[T]:
         """At most this number of rows, after skipping ``offset``."""
-        return self._with(replace(self._query, limit=rows, offset=offset))
+        limit, offset = number_of(rows, "a limit"), number_of(offset, "an offset")
+        return self._with(replace(self._query, limit=limit, offset=offset))
 
     def with_deleted(self, column: str) -> AsyncSelection[T]:
         """Deleted rows, too, of a record whose deleted rows stay; ``column`` has the time of the
@@ -87,7 +92,8 @@ class AsyncSelection(Generic[T]):
         ``"cosine"``, ``"euclidean"`` or ``"dot"``; ``select("id", bobak.distance())`` has the
         distances. Filters come before; there is no order."""
         nearest = Nearest(column, to, metric)
-        return self._with(replace(self._query, nearest=nearest, limit=rows))
+        limit = number_of(rows, "a number of rows")
+        return self._with(replace(self._query, nearest=nearest, limit=limit))
 
     def for_update(
         self,
@@ -106,15 +112,12 @@ class AsyncSelection(Generic[T]):
 
     def select(self, *columns: str | Expression) -> AsyncSelection[tuple[Any, ...]]:
         """Some columns, or aggregates, as tuples: ``select("city", count())``."""
-        expressions = tuple(
-            Expression("column", one) if isinstance(one, str) else one for one in columns
-        )
-        query = replace(self._query, columns=expressions)
+        query = replace(self._query, columns=expressions_of(columns))
         return AsyncSelection(self._session, self._plan, query)
 
     def group_by(self, *columns: str) -> AsyncSelection[T]:
         """One row for each group."""
-        return self._with(replace(self._query, group=columns))
+        return self._with(replace(self._query, group=names_of(columns, "group_by")))
 
     def column(self, name: str) -> ColumnOfRows:
         """A column of the rows that match, for a condition on another table:
@@ -138,10 +141,9 @@ class AsyncSelection(Generic[T]):
 
         ``lines.where().order_by("-amount").related("order_id", orders, "id")``
         """
-        keys = [ops.field_of(record, key) for record in records]
-        query = ops.related_query(self._query, column, keys)
-        found = await self._with(query).all() if query else []
-        return ops.related_rows(self._query, column, keys, found)
+        related = ops.Related(self._plan, self._query, column, records, key)
+        query = related.query
+        return related.groups(await self._with(query).all() if query else [])
 
     async def page(self, size: int, after: str | None = None) -> Page[T]:
         """At most ``size`` rows, after the page whose ``next`` is ``after``: in any order, at the

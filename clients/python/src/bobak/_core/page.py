@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -11,7 +12,7 @@ from .._wire import row as codec
 from .._wire.code import Garbled, Stored
 from . import calls
 from .calls import Call, Row
-from .query import Query
+from .query import Query, number_of
 from .table_plan import Plan
 
 T = TypeVar("T")
@@ -22,8 +23,8 @@ class Page(Generic[T]):
     """One page of a query."""
 
     items: list[T]
-    #: Where the next page begins; ``None`` on the last page. A short text, with the last row's
-    #: values in the columns of the order and of the key.
+    #: Where the next page begins; ``None`` on the last page. A short text, with the order, and the
+    #: last row's values in its columns and in those of the key.
     next: str | None
 
 
@@ -33,13 +34,12 @@ def page_of(plan: Plan, query: Query, size: int, after: str | None) -> Call[Page
     if is_limited or is_other or query.nearest is not None:
         message = "a page needs a query without limit, selected columns, groups, search and nearest"
         raise plan.error(ErrorKind.UNSUPPORTED, message)
-    if size < 1:
-        raise plan.error(ErrorKind.MISUSE, "a page has at least one row")
+    size = number_of(size, "the size of a page", least=1)
     select = query.select(plan)
-    places = [place for place, _ in select.order]
+    places, order = [place for place, _ in select.order], _order_text(plan, select.order)
     where = select.condition
     if after is not None:
-        later = _after_row(plan, select.order, _values(plan, after, len(places)))
+        later = _after_row(plan, select.order, _values(plan, after, order, len(places)))
         where = later if where is None else wire.And((where, later))
     # One more row tells whether there is a next page.
     select = replace(select, condition=where, limit=size + 1)
@@ -49,21 +49,30 @@ def page_of(plan: Plan, query: Query, size: int, after: str | None) -> Call[Page
         last = rows[size - 1] if len(rows) > size else None
         token = None
         if last is not None:
-            token = codec.encode([last[place] for place in places])[4:].hex()
+            token = codec.encode([order, *(last[place] for place in places)])[4:].hex()
         return Page(plan.records(rows[:size]), token)
 
     ask = calls.of_select(plan.schema, select)
     return calls.query(ask, lambda rows: rows, names=False).then(page)
 
 
-def _values(plan: Plan, token: str, count: int) -> Row:
+def _order_text(plan: Plan, order: Sequence[tuple[int, bool]]) -> str:
+    """The order of a page, which its token begins with."""
+    columns = plan.schema.columns
+    return ",".join("-" * descending + columns[place].name for place, descending in order)
+
+
+def _values(plan: Plan, token: str, order: str, count: int) -> Row:
     try:
         row = bytes.fromhex(token)
-        (values,) = codec.decode(len(row).to_bytes(4, "little") + row)
+        ((of, *values),) = codec.decode(len(row).to_bytes(4, "little") + row)
     except (Garbled, Error, TypeError, ValueError):
-        values = []
-    if len(values) != count:
-        raise plan.error(ErrorKind.MISMATCH, "the page token belongs to another query")
+        of, values = None, []
+    if not isinstance(of, str):
+        raise plan.error(ErrorKind.MISMATCH, "the text is no page token")
+    if of != order or len(values) != count:
+        message = f"the page token belongs to the order {of}, and the query has {order}"
+        raise plan.error(ErrorKind.MISUSE, message)
     return values
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._errors import Error, ErrorKind
 from .._wire import condition as wire
+from .._wire.code import Stored
 from .._wire.schema import Type
 from .table_plan import Plan
 
@@ -20,10 +21,10 @@ class Condition:
     depth = 1
 
     def __and__(self, other: Condition) -> Condition:
-        return _Both(wire.And, (self, other))
+        return _Both(wire.And, (self, _checked(other)))
 
     def __or__(self, other: Condition) -> Condition:
-        return _Both(wire.Or, (self, other))
+        return _Both(wire.Or, (self, _checked(other)))
 
     def __invert__(self) -> Condition:
         return _Negated(self)
@@ -39,6 +40,43 @@ class Condition:
     def place(self, plan: Plan) -> wire.Placed:
         """The condition over positions of columns and stored values."""
         raise NotImplementedError
+
+
+def _checked(condition: object) -> Condition:
+    if isinstance(condition, Condition):
+        return condition
+    message = f"a condition compares a column, as col.age > 30, and is not {condition!r}"
+    raise Error(ErrorKind.MISUSE, message)
+
+
+def names_of(columns: Iterable[object], what: str) -> tuple[str, ...]:
+    """Names of columns, which are texts."""
+    names = tuple(columns)
+    for name in names:
+        if not isinstance(name, str):
+            message = f"{what} takes names of columns, such as 'age', and not {name!r}"
+            raise Error(ErrorKind.MISUSE, message)
+    return names  # type: ignore[return-value]
+
+
+def expressions_of(columns: Iterable[object]) -> tuple[Expression, ...]:
+    """Selected columns, by name, and aggregates."""
+    found = []
+    for one in columns:
+        if not isinstance(one, Expression):
+            one = Expression("column", *names_of((one,), "select"))
+        found.append(one)
+    return tuple(found)
+
+
+def number_of(rows: object, what: str, least: int = 0) -> int:
+    """A number of rows."""
+    if isinstance(rows, bool) or not hasattr(rows, "__index__"):
+        raise Error(ErrorKind.MISUSE, f"{what} is a whole number, and not {rows!r}")
+    number = int(rows.__index__())
+    if not least <= number < 1 << 63:
+        raise Error(ErrorKind.MISUSE, f"{what} is at least {least}, and not {number}")
+    return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +108,7 @@ class Field:
     def is_in(self, values: Iterable[object] | ColumnOfRows) -> Condition:
         """Whether it is one of the values, or equals a column of rows of another table:
         ``col.customer_id.is_in(customers.where(col.city == "Bern").column("id"))``. The server
-        compares; the rows are not sent."""
+        compares; the rows are not sent. ``None`` among the values matches nothing."""
         if isinstance(values, ColumnOfRows):
             return _InRows(self, values)
         return _OneOf(self, tuple(values))
@@ -222,7 +260,7 @@ class Query:
 
     def filtered(self, conditions: Iterable[Condition]) -> Query:
         where = self.where
-        for condition in conditions:
+        for condition in map(_checked, conditions):
             where = condition if where is None else where & condition
         return replace(self, where=where)
 
@@ -299,9 +337,20 @@ class _OneOf(Condition):
 
     def place(self, plan: Plan) -> wire.Placed:
         place = plan.place(self.field.name)
-        stored = tuple(plan.store(place, value) for value in self.values if value is not None)
-        found: wire.Placed = wire.In(place, stored)
-        return wire.Or((found, wire.IsNull(place))) if None in self.values else found
+        # As in SQL, NULL equals nothing.
+        stored = (plan.store(place, value) for value in self.values if value is not None)
+        return wire.In(place, tuple(stored))
+
+
+@dataclass(frozen=True)
+class StoredIn(Condition):
+    """Whether the column with a position has one of some stored values."""
+
+    position: int
+    values: Sequence[Stored]
+
+    def place(self, plan: Plan) -> wire.Placed:
+        return wire.In(self.position, tuple(self.values))
 
 
 @dataclass(frozen=True)

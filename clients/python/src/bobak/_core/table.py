@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 from .._errors import Error, ErrorKind
 from .._wire import answer, request
 from .._wire import condition as wire
 from .._wire.answer import Group
+from .._wire.code import Stored
 from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.schema import KeysBy, TableSchema, Type
@@ -18,7 +19,7 @@ from . import calls, columns, plans, types
 from .batch import BatchWriter
 from .calls import Call, Row
 from .link import Link, Steps
-from .query import Expression, Field, Query, assignments
+from .query import Expression, Query, StoredIn, assignments
 from .record import Shape, schema_of, shape_of
 from .table_plan import Plan
 
@@ -185,12 +186,12 @@ def rows_of(plan: Plan, query: Query) -> Call[list[Any]]:
 
 
 def values_of(plan: Plan, query: Query) -> Call[list[Any]]:
-    """All rows of a query as lists of Python values, for data frames."""
+    """All rows of a query as lists of Python values, for data frames: that of an enum's member."""
     if query.columns is not None:
         return rows_of(plan, query)
 
     def values(found: list[Row]) -> list[Any]:
-        plan.load_rows(found)
+        plan.load_values(found)
         return found
 
     ask = calls.of_select(plan.schema, query.select(plan))
@@ -219,8 +220,10 @@ def explain(plan: Plan, query: Query) -> Call[plans.QueryPlan]:
 
 def value_of(plan: Plan, query: Query, expression: Expression) -> Call[Any]:
     """One aggregate of the rows of a query."""
-    if query.limit is not None or query.offset or query.columns is not None:
-        message = "an aggregate has no limit and no selected columns"
+    if query.limit is not None or query.offset or query.columns is not None or query.group:
+        message = (
+            "an aggregate of all rows has no limit, no selected columns and no groups: use select"
+        )
         raise plan.error(ErrorKind.MISUSE, message)
     whole = Query(where=query.where, columns=(expression,), search=query.search)
     return rows_of(plan, whole).then(lambda found: found[0][0])
@@ -326,32 +329,51 @@ def _check_no_limit(plan: Plan, query: Query) -> None:
 
 
 def field_of(record: Any, name: str) -> Any:
-    """The field of a record, which is a dict or another object."""
+    """The field of a record, which is a dict or another object; a dataclass may name its column."""
     try:
-        return record[name] if isinstance(record, dict) else getattr(record, name)
+        if isinstance(record, dict):
+            return record[name]
+        if not hasattr(record, name) and is_dataclass(record):
+            shape = shape_of(type(record))
+            name = dict(zip(shape.columns, shape.fields)).get(name, name)
+        return getattr(record, name)
     except (KeyError, AttributeError):
         raise Error(ErrorKind.SCHEMA, f"the record has no field '{name}'") from None
 
 
-def related_query(query: Query, column: str, keys: list[Any]) -> Query | None:
-    """The query for the rows that are related to records with these keys, if there are any."""
-    if query.columns is not None or query.group:
-        raise Error(ErrorKind.MISUSE, "related rows are whole rows: leave out select and group_by")
-    wanted = list(dict.fromkeys(key for key in keys if key is not None))
-    if not wanted:
-        return None
-    # The limit is one for each key. A text may equal others in a column without case, which are
-    # not related.
-    limit = None
-    if len(wanted) == 1 and not isinstance(wanted[0], str) and query.limit is not None:
-        limit = query.offset + query.limit
-    return replace(query, limit=limit, offset=0).filtered([Field(column).is_in(wanted)])
+class Related:
+    """A query for the rows that are related to records. Values are compared in their stored form,
+    so a UUID may be a text."""
 
+    def __init__(
+        self, plan: Plan, query: Query, column: str, records: Sequence[Any], key: str
+    ) -> None:
+        if query.columns is not None or query.group:
+            message = "related rows are whole rows: leave out select and group_by"
+            raise plan.error(ErrorKind.MISUSE, message)
+        self._plan, self._place, self._query = plan, plan.place(column), query
+        self._keys = [plan.store(self._place, field_of(record, key)) for record in records]
+        self._wanted = list(dict.fromkeys(key for key in self._keys if key is not None))
 
-def related_rows(query: Query, column: str, keys: list[Any], found: list[Any]) -> list[list[Any]]:
-    """The rows for each key, within the query's limits."""
-    groups: dict[Any, list[Any]] = {}
-    for row in found:
-        groups.setdefault(field_of(row, column), []).append(row)
-    end = None if query.limit is None else query.offset + query.limit
-    return [groups.get(key, [])[query.offset : end] for key in keys]
+    @property
+    def query(self) -> Query | None:
+        """The query for the rows of all records, if there can be any."""
+        query, wanted = self._query, self._wanted
+        if not wanted:
+            return None
+        # The limit is one for each key. A text may equal others in a column without case, which
+        # are not related.
+        limit = None
+        if len(wanted) == 1 and not isinstance(wanted[0], str) and query.limit is not None:
+            limit = query.offset + query.limit
+        return replace(query, limit=limit, offset=0).filtered([StoredIn(self._place, wanted)])
+
+    def groups(self, found: list[Any]) -> list[list[Any]]:
+        """The rows for each record, within the query's limits."""
+        groups: dict[Stored, list[Any]] = {}
+        name = self._plan.field_name(self._place)
+        for row in found:
+            groups.setdefault(self._plan.store(self._place, field_of(row, name)), []).append(row)
+        query = self._query
+        end = None if query.limit is None else query.offset + query.limit
+        return [groups.get(key, [])[query.offset : end] for key in self._keys]

@@ -234,9 +234,22 @@ class Plan:
         self.load_rows(found)
         return [self.make(row) for row in found]
 
+    def field_name(self, place: int) -> str:
+        """The name that records have for a column."""
+        name = self.schema.columns[place].name
+        return name if self._field_names is None else self._field_names.get(place, name)
+
     def load_rows(self, found: list[Row]) -> None:
         """Converts stored values to Python values, in place."""
-        for place, load in self._loads:
+        self._convert(found, self._loads)
+
+    def load_values(self, found: list[Row]) -> None:
+        """As :meth:`load_rows`, but an enum's member is its value."""
+        loads = enumerate(map(types.loader, self.schema.columns))
+        self._convert(found, [(place, load) for place, load in loads if load is not None])
+
+    def _convert(self, found: list[Row], loads: Sequence[tuple[int, types.Load]]) -> None:
+        for place, load in loads:
             try:
                 for row in found:
                     value = row[place]
