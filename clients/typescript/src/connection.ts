@@ -49,11 +49,11 @@ export class Broken extends Error {
 }
 
 /**
- * What has a connection while code of the program runs: a transaction, or a call that reads what the program iterates over.
+ * A transaction, or a call that iterates over what the program passes: it has a connection while code of the program runs.
  * @internal
  */
 export interface Use {
-  /** The database, or the connection whose calls wait for this one. */
+  /** The database of the connection, or a connection that is in a call. */
   of: object;
   outer: Use | undefined;
   over: boolean;
@@ -74,7 +74,7 @@ export async function using<T>(of: object, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * How many connections of a database, or how many calls of a connection, wait for the code that runs now.
+ * How many transactions and calls around the code that runs now have a connection of a database, or this connection.
  * @internal
  */
 export function usesOf(of: object): number {
@@ -211,7 +211,7 @@ export class Connection {
         reject(signal!.reason);
       };
       const turn = () => {
-        // Nobody comes between.
+        // The next call waits for this one.
         this.#isCalled = true;
         signal?.removeEventListener("abort", aborted);
         resolve();

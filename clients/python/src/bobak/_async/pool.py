@@ -16,8 +16,8 @@ from .transport import Stream
 
 R = TypeVar("R")
 
-#: How many times a task lets the others run, which may have begun to end its iterators, before it
-#: is told that it would wait for itself.
+#: How many times a task yields to the event loop before its call fails with BUSY: other tasks may
+#: be closing its iterators.
 _TURNS = 10
 
 
@@ -175,7 +175,7 @@ class Pool:
         for _ in range(_TURNS):
             if self._holders.get(me, 0) < self._most:
                 break
-            # The event loop ends an iterator that a `break` has left in another task.
+            # After a `break` the event loop closes the iterator in another task.
             await asyncio.sleep(0)
         else:
             raise busy("task")
@@ -236,7 +236,7 @@ class Pool:
         return connection
 
     def _check_loop(self) -> None:
-        """Rejects another event loop than that of the connections: nothing would wake its tasks."""
+        """Rejects calls in another event loop than that of the connections."""
         loop = asyncio.get_running_loop()
         if self._loop is None:
             self._loop = loop

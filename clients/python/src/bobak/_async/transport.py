@@ -20,7 +20,7 @@ _END_TIMEOUT = 5.0
 _REASON_TIMEOUT = 0.5
 
 
-#: What a caller raises who does not want to wait for the server any more.
+#: The exception that cancels a call: the call does not wait for the server.
 CANCELLED = asyncio.CancelledError
 
 

@@ -39,11 +39,11 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
     def disown(self) -> None:
-        """Closes this process's copies of what its parent process uses, without a word to the
-        other end."""
+        """Closes the descriptors that a forked process has inherited. The parent process keeps
+        the connection."""
 
 
-#: What a caller raises who does not want to wait for the server any more.
+#: The exception that cancels a call: the call does not wait for the server.
 CANCELLED = KeyboardInterrupt
 
 
