@@ -140,6 +140,7 @@ func (t *Table[T]) BatchUpsert(b *Batch, record *T) error {
 // BatchUpsertOn adds a new record, or updates the row with the same values in the columns of a unique
 // index: see UpsertOn.
 func (t *Table[T]) BatchUpsertOn(b *Batch, record *T, columns ...string) error {
+	t = t.now()
 	sets, err := t.setsOn(columns)
 	if err != nil {
 		return err
@@ -148,6 +149,7 @@ func (t *Table[T]) BatchUpsertOn(b *Batch, record *T, columns ...string) error {
 }
 
 func (t *Table[T]) batchNew(b *Batch, record *T, verb uint8) error {
+	t = t.now()
 	return t.batchNewAt(b, record, verb, t.setsOf(verb), currentTime())
 }
 
@@ -161,6 +163,7 @@ func (t *Table[T]) batchNewAt(
 
 // BatchUpdate adds an update of the row with this record's key.
 func (t *Table[T]) BatchUpdate(b *Batch, record *T) error {
+	t = t.now()
 	return b.add(t.plan, wire.Update, t.plan.updated, func(out []byte) ([]byte, error) {
 		return t.plan.appendRow(out, reflect.ValueOf(record).Elem(), currentTime(), false)
 	})
@@ -168,6 +171,7 @@ func (t *Table[T]) BatchUpdate(b *Batch, record *T) error {
 
 // BatchDelete adds a delete by key.
 func (t *Table[T]) BatchDelete(b *Batch, key ...any) error {
+	t = t.now()
 	return b.add(t.plan, wire.Delete, wire.SetOf(nil), func(out []byte) ([]byte, error) {
 		return t.plan.appendKey(out, key)
 	})
@@ -175,6 +179,7 @@ func (t *Table[T]) BatchDelete(b *Batch, key ...any) error {
 
 // InsertMany inserts all records, or none, and sets their keys and time stamps.
 func (t *Table[T]) InsertMany(ctx context.Context, records []T) (*Report, error) {
+	t = t.now()
 	b, err := NewBatch(ctx, t.session, BatchOptions{})
 	if err != nil {
 		return nil, err
@@ -362,8 +367,15 @@ func (b *Batch) Discard() {
 		b.over = true
 		return
 	}
+	ctx := context.Background()
+	if b.ctx.Err() != nil {
+		// The caller does not want to wait any more.
+		limit, cancel := context.WithTimeout(ctx, grace)
+		defer cancel()
+		ctx = limit
+	}
 	// If this fails, the connection is broken, and the server undoes the batch.
-	_ = b.session.run(context.Background(), true, func(c *conn) error {
+	_ = b.session.run(ctx, true, func(c *conn) error {
 		c.putMore(wire.Cancel, false, b.id, nil)
 		b.end(c)
 		for more := true; more; {
@@ -385,7 +397,15 @@ func (b *Batch) leave() {
 
 // GetMany returns the records with these keys, and nil for each missing one. The requests are pipelined.
 // A key of several columns is a []any.
-func (t *Table[T]) GetMany(ctx context.Context, keys ...any) ([]*T, error) {
+func (t *Table[T]) GetMany(ctx context.Context, keys ...any) (found []*T, err error) {
+	err = t.fitted(ctx, func(t *Table[T]) (err error) {
+		found, err = t.getMany(ctx, keys)
+		return err
+	})
+	return found, err
+}
+
+func (t *Table[T]) getMany(ctx context.Context, keys []any) ([]*T, error) {
 	rows := make([][]byte, len(keys))
 	for place, key := range keys {
 		parts, ok := key.([]any)

@@ -77,6 +77,7 @@ func (t *Table[T]) WriteBlob(
 }
 
 func (t *Table[T]) address(key any, column string) (blobAddress, error) {
+	t = t.now()
 	parts, ok := key.([]any)
 	if !ok {
 		parts = []any{key}

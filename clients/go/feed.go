@@ -71,6 +71,7 @@ func (t *Table[T]) Changes(ctx context.Context, since int64, limit int) (*Change
 
 // LastChange returns the number of the last change of this tracked table, or 0.
 func (t *Table[T]) LastChange(ctx context.Context) (last int64, err error) {
+	t = t.now()
 	err = t.session.run(ctx, false, func(c *conn) error {
 		last, err = c.pruned(t.plan)
 		if err != nil {
@@ -120,6 +121,7 @@ func (t *Table[T]) Follow(
 // History returns the changes of the record with this key, in their order, as far back as the log goes.
 // It is fast if the table is tracked with history.
 func (t *Table[T]) History(ctx context.Context, key ...any) (changes []Change[*T], err error) {
+	t = t.now()
 	stored, err := t.plan.key(key)
 	if err != nil {
 		return nil, err
@@ -143,6 +145,7 @@ func (t *Table[T]) History(ctx context.Context, key ...any) (changes []Change[*T
 }
 
 func (t *Table[T]) logged() logged[*T] {
+	t = t.now()
 	return logged[*T]{t.plan, func() (*T, reflect.Value) {
 		record := new(T)
 		return record, reflect.ValueOf(record).Elem()

@@ -22,7 +22,15 @@ type Page[T any] struct {
 // at the same cost for each page. Rows that are inserted or deleted meanwhile neither repeat nor hide others.
 //
 //	page, err = accounts.Where().OrderBy("-balance").Page(ctx, 20, page.Next)
-func (q *Query[T]) Page(ctx context.Context, size uint64, after string) (*Page[T], error) {
+func (q *Query[T]) Page(ctx context.Context, size uint64, after string) (page *Page[T], err error) {
+	err = q.fitted(ctx, func(q *Query[T]) (err error) {
+		page, err = q.page(ctx, size, after)
+		return err
+	})
+	return page, err
+}
+
+func (q *Query[T]) page(ctx context.Context, size uint64, after string) (*Page[T], error) {
 	p := q.table.plan
 	if q.limit != nil || q.offset > 0 || q.search != nil || q.nearest != nil {
 		return nil, wire.Errorf(Unsupported, "a page needs a query without limit, offset, search and nearest").

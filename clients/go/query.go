@@ -327,8 +327,25 @@ func (q *Query[T]) Column(name string) ColumnOfRows {
 	}}
 }
 
+// fitted is that of the table: the call gets the query with its newest description.
+func (q *Query[T]) fitted(ctx context.Context, call func(*Query[T]) error) error {
+	return q.table.fitted(ctx, func(t *Table[T]) error {
+		now := *q
+		now.table = t
+		return call(&now)
+	})
+}
+
 // All returns all rows.
-func (q *Query[T]) All(ctx context.Context) ([]T, error) {
+func (q *Query[T]) All(ctx context.Context) (records []T, err error) {
+	err = q.fitted(ctx, func(q *Query[T]) (err error) {
+		records, err = q.all(ctx)
+		return err
+	})
+	return records, err
+}
+
+func (q *Query[T]) all(ctx context.Context) ([]T, error) {
 	var records []T
 	put, err := q.source(nil, nil)
 	if err != nil {
@@ -391,7 +408,15 @@ func (q *Query[T]) Count(ctx context.Context) (int64, error) {
 
 // Select returns columns, or aggregates of each group, as int64, float64, string, []byte, bool, Currency,
 // UUID, time.Time, time.Duration, json.RawMessage, or nil.
-func (q *Query[T]) Select(ctx context.Context, group []string, exprs ...Expr) ([][]any, error) {
+func (q *Query[T]) Select(ctx context.Context, group []string, exprs ...Expr) (rows [][]any, err error) {
+	err = q.fitted(ctx, func(q *Query[T]) (err error) {
+		rows, err = q.selectRows(ctx, group, exprs)
+		return err
+	})
+	return rows, err
+}
+
+func (q *Query[T]) selectRows(ctx context.Context, group []string, exprs []Expr) ([][]any, error) {
 	put, err := q.source(group, exprs)
 	if err != nil {
 		return nil, err
@@ -424,16 +449,25 @@ func (q *Query[T]) Select(ctx context.Context, group []string, exprs ...Expr) ([
 }
 
 // Update assigns columns of all rows, and returns their number.
-func (q *Query[T]) Update(ctx context.Context, assignments ...Assignment) (int64, error) {
-	assigns, err := q.table.plan.assigns(assignments)
-	if err != nil {
-		return 0, err
-	}
-	return q.change(ctx, assigns)
+func (q *Query[T]) Update(ctx context.Context, assignments ...Assignment) (count int64, err error) {
+	err = q.fitted(ctx, func(q *Query[T]) error {
+		assigns, err := q.table.plan.assigns(assignments)
+		if err == nil {
+			count, err = q.change(ctx, assigns)
+		}
+		return err
+	})
+	return count, err
 }
 
 // Delete deletes all rows, and returns their number.
-func (q *Query[T]) Delete(ctx context.Context) (int64, error) { return q.change(ctx, nil) }
+func (q *Query[T]) Delete(ctx context.Context) (count int64, err error) {
+	err = q.fitted(ctx, func(q *Query[T]) (err error) {
+		count, err = q.change(ctx, nil)
+		return err
+	})
+	return count, err
+}
 
 func (q *Query[T]) change(ctx context.Context, assigns []wire.Assign) (int64, error) {
 	if q.search != nil {

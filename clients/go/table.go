@@ -1,8 +1,11 @@
 package bobak
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
@@ -17,7 +20,9 @@ import (
 // transaction is rolled back, read the record again.
 type Table[T any] struct {
 	session Session
-	plan    *plan
+	// plan is that of one call; the newest one is in latest, which the handles of a table share.
+	plan   *plan
+	latest *atomic.Pointer[plan]
 }
 
 // Of returns the table of a struct, in a database or a transaction. The table's name is the struct's
@@ -27,41 +32,89 @@ func Of[T any](ctx context.Context, in Session) (*Table[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Table[T]{in, p}, nil
+	latest := new(atomic.Pointer[plan])
+	latest.Store(p)
+	return &Table[T]{in, p, latest}, nil
 }
 
 // In returns the same table in a transaction, or in another session.
-func (t *Table[T]) In(session Session) *Table[T] { return &Table[T]{session, t.plan} }
+func (t *Table[T]) In(session Session) *Table[T] {
+	return &Table[T]{session, t.latest.Load(), t.latest}
+}
 
 // Schema returns the table as the server describes it.
-func (t *Table[T]) Schema() *TableSchema { return t.plan.schema }
+func (t *Table[T]) Schema() *TableSchema { return t.latest.Load().schema }
+
+// now is the table as it was described last.
+func (t *Table[T]) now() *Table[T] {
+	if p := t.latest.Load(); p != t.plan {
+		return &Table[T]{t.session, p, t.latest}
+	}
+	return t
+}
+
+// fitted runs a call, and repeats it once with the new description of the table if another program has changed the
+// table.
+func (t *Table[T]) fitted(ctx context.Context, call func(*Table[T]) error) error {
+	now := t.now()
+	err := call(now)
+	if errors.Is(err, Schema) && now.lookAgain(ctx) {
+		return call(t.now())
+	}
+	return err
+}
+
+// lookAgain requests the current description, and reports whether it is another one.
+func (t *Table[T]) lookAgain(ctx context.Context) bool {
+	// For example a transaction that the error has ended has no tables.
+	if _, err := tables(ctx, t.session); err != nil {
+		return false
+	}
+	p, err := t.session.database().planFor(ctx, t.session, reflect.TypeOf((*T)(nil)).Elem())
+	if err != nil || bytes.Equal(p.described, t.plan.described) {
+		return false
+	}
+	t.latest.Store(p)
+	return true
+}
 
 // Insert inserts a record, and sets its key and its time stamps.
 //
 // A key of 0, or a nil UUID, is generated. If the field is a pointer, a nil pointer is generated, and
 // a pointer to 0 is an ordinary key. This holds for all methods that insert, also for Upsert.
 func (t *Table[T]) Insert(ctx context.Context, record *T) error {
-	_, err := t.insert(ctx, record, wire.Insert)
-	return err
+	return t.fitted(ctx, func(t *Table[T]) error {
+		_, err := t.insert(ctx, record, wire.Insert)
+		return err
+	})
 }
 
 // InsertOrIgnore inserts a record unless its key or a unique value exists, and reports whether it did.
 func (t *Table[T]) InsertOrIgnore(ctx context.Context, record *T) (bool, error) {
-	group, err := t.insert(ctx, record, wire.InsertOrIgnore)
-	return err == nil && group.Tag != wire.Ignored, err
+	inserted := false
+	err := t.fitted(ctx, func(t *Table[T]) error {
+		group, err := t.insert(ctx, record, wire.InsertOrIgnore)
+		inserted = err == nil && group.Tag != wire.Ignored
+		return err
+	})
+	return inserted, err
 }
 
 // InsertOrReplace inserts a record after deleting the rows with its key or its unique values.
 func (t *Table[T]) InsertOrReplace(ctx context.Context, record *T) error {
-	_, err := t.insert(ctx, record, wire.InsertOrReplace)
-	return err
+	return t.fitted(ctx, func(t *Table[T]) error {
+		_, err := t.insert(ctx, record, wire.InsertOrReplace)
+		return err
+	})
 }
 
 // Upsert inserts a record, or updates the row with its key. It raises the version without checking
 // it: if the row existed, the record has neither the new version nor the creation time.
 func (t *Table[T]) Upsert(ctx context.Context, record *T) error {
-	_, err := t.insert(ctx, record, wire.Upsert)
-	return err
+	return t.fitted(ctx, func(t *Table[T]) error {
+		_, err := t.insert(ctx, record, wire.Upsert)
+		return err
+	})
 }
 
 // UpsertOn inserts a record, or updates the row with the same values in the columns of a unique index
@@ -72,11 +125,13 @@ func (t *Table[T]) Upsert(ctx context.Context, record *T) error {
 //
 // The error is Schema if the columns are not those of a unique index, nor of the key.
 func (t *Table[T]) UpsertOn(ctx context.Context, record *T, columns ...string) error {
-	sets, err := t.setsOn(columns)
-	if err == nil {
-		_, err = t.insertWith(ctx, record, wire.UpsertOn, sets)
-	}
-	return err
+	return t.fitted(ctx, func(t *Table[T]) error {
+		sets, err := t.setsOn(columns)
+		if err == nil {
+			_, err = t.insertWith(ctx, record, wire.UpsertOn, sets)
+		}
+		return err
+	})
 }
 
 // setsOn returns the columns of a unique index, and those that an upsert by them sets.
@@ -129,6 +184,10 @@ func (t *Table[T]) insertWith(
 //
 // The error is NotFound if there is no such row, and Conflict if its version differs.
 func (t *Table[T]) Update(ctx context.Context, record *T, columns ...string) error {
+	return t.fitted(ctx, func(t *Table[T]) error { return t.update(ctx, record, columns) })
+}
+
+func (t *Table[T]) update(ctx context.Context, record *T, columns []string) error {
 	sets, err := t.setsNamed(columns)
 	if err != nil {
 		return err
@@ -168,18 +227,27 @@ func (t *Table[T]) setsNamed(columns []string) (wire.Set, error) {
 // Delete deletes the row with this key, given as one value for each of its columns, and reports
 // whether it existed. It does not check the version: see DeleteRecord.
 func (t *Table[T]) Delete(ctx context.Context, key ...any) (bool, error) {
-	row, err := t.plan.appendKey(nil, key)
-	if err != nil {
-		return false, err
-	}
-	group, err := t.write(ctx, wire.Delete, wire.SetOf(nil), row)
-	return group.Value == 1, err
+	existed := false
+	err := t.fitted(ctx, func(t *Table[T]) error {
+		row, err := t.plan.appendKey(nil, key)
+		if err != nil {
+			return err
+		}
+		group, err := t.write(ctx, wire.Delete, wire.SetOf(nil), row)
+		existed = group.Value == 1
+		return err
+	})
+	return existed, err
 }
 
 // DeleteRecord deletes the row with this record's key, if its version is the record's.
 //
 // The error is NotFound if there is no such row, and Conflict if its version differs.
 func (t *Table[T]) DeleteRecord(ctx context.Context, record *T) error {
+	return t.fitted(ctx, func(t *Table[T]) error { return t.deleteRecord(ctx, record) })
+}
+
+func (t *Table[T]) deleteRecord(ctx context.Context, record *T) error {
 	rv := reflect.ValueOf(record).Elem()
 	key, err := t.plan.fieldValues(rv, t.plan.schema.Key)
 	if err != nil {
@@ -247,14 +315,17 @@ func (t *Table[T]) write(
 // Get returns the record with this key, given as one value for each of its columns. The error is
 // NotFound if there is none.
 func (t *Table[T]) Get(ctx context.Context, key ...any) (*T, error) {
-	row, err := t.plan.appendKey(nil, key)
-	if err != nil {
-		return nil, err
-	}
-	record, err := t.find(ctx, row)
-	if err == nil && record == nil {
-		err = t.notFound(key)
-	}
+	var record *T
+	err := t.fitted(ctx, func(t *Table[T]) error {
+		row, err := t.plan.appendKey(nil, key)
+		if err != nil {
+			return err
+		}
+		if record, err = t.find(ctx, row); err == nil && record == nil {
+			err = t.notFound(key)
+		}
+		return err
+	})
 	return record, err
 }
 
@@ -288,7 +359,15 @@ func (t *Table[T]) find(ctx context.Context, key []byte) (record *T, err error) 
 
 // Set assigns columns of the row with this key, in one step on the server, and reports whether the
 // row exists. A key of several columns is a []any.
-func (t *Table[T]) Set(ctx context.Context, key any, assignments ...Assignment) (bool, error) {
+func (t *Table[T]) Set(ctx context.Context, key any, assignments ...Assignment) (exists bool, err error) {
+	err = t.fitted(ctx, func(t *Table[T]) (err error) {
+		exists, err = t.set(ctx, key, assignments)
+		return err
+	})
+	return exists, err
+}
+
+func (t *Table[T]) set(ctx context.Context, key any, assignments []Assignment) (bool, error) {
 	parts, ok := key.([]any)
 	if !ok {
 		parts = []any{key}
@@ -318,7 +397,7 @@ func (p *plan) keyCondition(key []any) *wire.Condition {
 
 // Where selects the rows that match all conditions; all rows if there are no conditions.
 func (t *Table[T]) Where(conditions ...Condition) *Query[T] {
-	return &Query[T]{table: t, conditions: conditions}
+	return &Query[T]{table: t.now(), conditions: conditions}
 }
 
 // All returns all records, ordered by key.

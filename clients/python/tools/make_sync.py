@@ -24,6 +24,7 @@ REPLACED = (
     (r"\b__a(enter|exit|iter)__\b", r"__\1__"),
     (r"\baiter\(", "iter("),
     # The order of the imports.
+    (r"import Iterator, Callable, Iterable\b", "import Callable, Iterable, Iterator"),
     (r"import Iterator, Iterable\b", "import Iterable, Iterator"),
 )
 

@@ -81,7 +81,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     if (!this.known.has(name.toLowerCase())) await this.tables();
     const schema = this.known.get(name.toLowerCase());
     if (!schema) throw new BobakError("Schema", "the table does not exist", { table: name });
-    return new Table<Tables[Name]>(this as unknown as Session, schema);
+    return new Table<Tables[Name]>(this as unknown as Session, { rows: new Rows(schema) });
   }
 
   /** The existing tables. */

@@ -19,6 +19,40 @@ function canSend(value: Stored): boolean {
 }
 
 /**
+ * What a table and its selections share: its description, which is replaced if another program has changed the table.
+ * @internal
+ */
+export interface Handle {
+  rows: Rows;
+}
+
+/**
+ * Runs a call on a table, and repeats it once with the new description of the table if another program has changed the table.
+ * @internal
+ */
+export async function fitted<T>(session: Session, handle: Handle, work: (rows: Rows) => Promise<T>): Promise<T> {
+  const { rows } = handle;
+  try {
+    return await work(rows);
+  } catch (error) {
+    const mayDiffer = error instanceof BobakError && error.kind === "Schema";
+    if (!mayDiffer || (handle.rows === rows && !(await lookAgain(session, handle)))) throw error;
+  }
+  return work(handle.rows);
+}
+
+/** Takes the current description of a table; returns whether it is another one. */
+async function lookAgain(session: Session, handle: Handle): Promise<boolean> {
+  const { schema } = handle.rows;
+  // For example a transaction that the error has ended has no tables.
+  const found = await session.tables().catch(() => []);
+  const now = found.find((table) => table.name.toLowerCase() === schema.name.toLowerCase());
+  if (!now || (now.described && schema.described && Buffer.compare(now.described, schema.described) === 0)) return false;
+  handle.rows = new Rows(now);
+  return true;
+}
+
+/**
  * How the rows of one table are written and read.
  * @internal
  */

@@ -7,7 +7,7 @@ import { historyOf, type Change } from "./feed.js";
 import { afterToken, tokenOf, type Page } from "./page.js";
 import { explain, type QueryPlan } from "./plan.js";
 import { Added, checkNames, checkNumber, col, ColumnOfRows, count, not, or, placed, type Condition, type Expression } from "./query.js";
-import { Rows } from "./rows.js";
+import { fitted, Rows, type Handle } from "./rows.js";
 import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
 import { Writer, type Stored } from "./wire/code.js";
@@ -44,13 +44,18 @@ export class Selection<T> implements AsyncIterable<T> {
   readonly session: Session;
   /** @internal */
   readonly rows: Rows;
+  readonly #handle: Handle;
   /** @internal */
-  constructor(session: Session, rows: Rows) {
-    [this.session, this.rows] = [session, rows];
+  constructor(session: Session, handle: Handle, rows = handle.rows) {
+    [this.session, this.#handle, this.rows] = [session, handle, rows];
   }
 
-  #with(change: (copy: Selection<T>) => void): Selection<T> {
-    const copy = new Selection<T>(this.session, this.rows);
+  /** Runs a call, with another description of the table if that has changed. */
+  #fitted<R>(work: (selection: Selection<T>) => Promise<R>): Promise<R> {
+    return fitted(this.session, this.#handle, (rows) => work(rows === this.rows ? this : this.#with(() => undefined, rows)));
+  }
+  #with(change: (copy: Selection<T>) => void, rows = this.rows): Selection<T> {
+    const copy = new Selection<T>(this.session, this.#handle, rows);
     copy.#conditions = this.#conditions;
     [copy.#order, copy.#limit, copy.#offset] = [this.#order, this.#limit, this.#offset];
     [copy.#lock, copy.#search, copy.#nearest] = [this.#lock, this.#search, this.#nearest];
@@ -156,7 +161,10 @@ export class Selection<T> implements AsyncIterable<T> {
     return new ColumnOfRows(this.rows.schema, this.rows.place(name), () => this.#condition());
   }
   /** All rows. */
-  async all(options: Options = {}): Promise<T[]> {
+  all(options: Options = {}): Promise<T[]> {
+    return this.#fitted((selection) => selection.#all(options));
+  }
+  async #all(options: Options): Promise<T[]> {
     const ask = this.#ask(null, []);
     return this.session.run(false, options.signal, async (c) => {
       const found: T[] = [];
@@ -170,7 +178,10 @@ export class Selection<T> implements AsyncIterable<T> {
    *
    * `page = await accounts.where().orderBy("-balance").page(20, page.next)`
    */
-  async page(size: number, after: string | null = null, options: Options = {}): Promise<Page<T>> {
+  page(size: number, after: string | null = null, options: Options = {}): Promise<Page<T>> {
+    return this.#fitted((selection) => selection.#page(size, after, options));
+  }
+  async #page(size: number, after: string | null, options: Options): Promise<Page<T>> {
     const { schema } = this.rows;
     if (this.#limit !== null || this.#offset > 0 || this.#search !== null || this.#nearest !== null) {
       throw new BobakError("Unsupported", "a page needs a query without limit, search and nearest", { table: schema.name });
@@ -225,7 +236,10 @@ export class Selection<T> implements AsyncIterable<T> {
     return (await this.limit(1, this.#offset).all())[0];
   }
   /** Columns, or aggregates of each group: `select([count(), sum("amount")], ["city"])`. */
-  async select(columns: (string | Expression)[], group: string[] = []): Promise<Value[][]> {
+  select(columns: (string | Expression)[], group: string[] = []): Promise<Value[][]> {
+    return this.#fitted((selection) => selection.#select(columns, group));
+  }
+  async #select(columns: (string | Expression)[], group: string[]): Promise<Value[][]> {
     checkNames(columns.map((one) => (typeof one === "object" && "what" in one ? one.name : one)), "select");
     checkNames(group, "a group");
     const expressions = columns.map((one) => (typeof one === "string" ? { what: "column" as const, name: one } : one));
@@ -252,12 +266,18 @@ export class Selection<T> implements AsyncIterable<T> {
     return Number((await this.select([count()]))[0]![0]);
   }
   /** Assigns columns of all rows, and returns their number. */
-  async update(values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<number> {
+  update(values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<number> {
+    return this.#fitted((selection) => selection.#update(values));
+  }
+  async #update(values: object): Promise<number> {
     this.#unlimited();
     return this.rows.changed(this.session, this.#condition(), this.rows.assigns(values));
   }
   /** Deletes all rows, and returns their number. */
-  async delete(): Promise<number> {
+  delete(): Promise<number> {
+    return this.#fitted((selection) => selection.#delete());
+  }
+  async #delete(): Promise<number> {
     this.#unlimited();
     return this.rows.changed(this.session, this.#condition(), null);
   }
@@ -297,8 +317,8 @@ export class Selection<T> implements AsyncIterable<T> {
       }
     } finally {
       if (open && !open.connection.broken) {
-        const { cursor } = open;
-        open.connection.put(Kind.close, (w) => w.u64(cursor));
+        const { cursor, connection } = open;
+        await connection.call("nothing", undefined, async () => void connection.put(Kind.close, (w) => w.u64(cursor)));
       }
       await give();
     }
@@ -313,18 +333,27 @@ export class Selection<T> implements AsyncIterable<T> {
  */
 export class Table<T> {
   readonly #rows: Rows;
+  readonly #handle: Handle;
   /** @internal */
   readonly session: Session;
-  /** The table as the server describes it. */
-  readonly schema: TableSchema;
   /** @internal */
-  constructor(session: Session, schema: TableSchema) {
-    [this.session, this.schema] = [session, schema];
-    this.#rows = new Rows(schema);
+  constructor(session: Session, handle: Handle, rows = handle.rows) {
+    [this.session, this.#handle, this.#rows] = [session, handle, rows];
+  }
+  /** The table as the server describes it. */
+  get schema(): TableSchema {
+    return this.#handle.rows.schema;
   }
   /** The same table in a transaction. */
   in(session: Session<any>): Table<T> {
-    return new Table<T>(session as Session, this.schema);
+    return new Table<T>(session as Session, this.#handle);
+  }
+  /** Runs a call, with another description of the table if that has changed. */
+  #fitted<R>(work: (table: Table<T>) => Promise<R>): Promise<R> {
+    return fitted(this.session, this.#handle, (rows) => work(this.#at(rows)));
+  }
+  #at(rows: Rows): Table<T> {
+    return rows === this.#rows ? this : new Table<T>(this.session, this.#handle, rows);
   }
   /**
    * Inserts a record, and returns its key. It sets the key, the time stamps and the version in the record, unless that is
@@ -332,22 +361,22 @@ export class Table<T> {
    * insert.
    */
   insert(record: Partial<T>): Promise<any> {
-    return this.#insert(record, "insert");
+    return this.#fitted((table) => table.#insert(record, "insert"));
   }
   /** Inserts a record; returns undefined if its key or a unique value exists. */
   insertOrIgnore(record: Partial<T>): Promise<any> {
-    return this.#insert(record, "insert_or_ignore");
+    return this.#fitted((table) => table.#insert(record, "insert_or_ignore"));
   }
   /** Inserts a record after deleting rows with its key or its unique values. */
   insertOrReplace(record: Partial<T>): Promise<any> {
-    return this.#insert(record, "insert_or_replace");
+    return this.#fitted((table) => table.#insert(record, "insert_or_replace"));
   }
   /**
    * Inserts a record, or updates the row with its key. It raises the version without checking it: read the record again
    * before you update it.
    */
   upsert(record: Partial<T>): Promise<any> {
-    return this.#insert(record, "upsert");
+    return this.#fitted((table) => table.#insert(record, "upsert"));
   }
   /**
    * Inserts a record, or updates the row with the same values in the columns of a unique index; returns its key, which an
@@ -355,7 +384,7 @@ export class Table<T> {
    * returned by an update: read the record by its unique columns. Otherwise it is as `upsert`.
    */
   upsertOn(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<any> {
-    return this.#insert(record, "upsert_on", columns);
+    return this.#fitted((table) => table.#insert(record, "upsert_on", columns));
   }
   async #insert(record: Partial<T>, verb: request.Verb, on?: string[]): Promise<unknown> {
     const values = this.#rows.made(record as object, true);
@@ -372,8 +401,11 @@ export class Table<T> {
    * missing; `null` writes NULL. It sets the modification time and the new version in the record. The error is NotFound if
    * there is no such row, and Conflict if its version differs.
    */
-  async update(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<void> {
-    const stamp = this.schema.columns.findIndex((column) => column.role === 2);
+  update(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<void> {
+    return this.#fitted((table) => table.#update(record, columns));
+  }
+  async #update(record: Partial<T>, columns: string[]): Promise<void> {
+    const stamp = this.#rows.schema.columns.findIndex((column) => column.role === 2);
     const named = columns.map((name) => this.#rows.settable(name)).concat(stamp >= 0 ? [stamp] : []);
     const values = this.#rows.made(record as object, false);
     await this.#write("update", columns.length ? named : this.#rows.updatedBy(record as object), values);
@@ -383,13 +415,16 @@ export class Table<T> {
    * Deletes the row with this record's key, if its version is the record's. The error is NotFound if there is no such row,
    * and Conflict if its version differs.
    */
-  async deleteRecord(record: Partial<T>): Promise<void> {
+  deleteRecord(record: Partial<T>): Promise<void> {
+    return this.#fitted((table) => table.#deleteRecord(record));
+  }
+  async #deleteRecord(record: Partial<T>): Promise<void> {
     const values = this.#rows.made(record as object, false);
-    const version = this.schema.columns.findIndex((column) => column.role === 3);
-    const places = version >= 0 && values[version] !== null ? [...this.schema.key, version] : this.schema.key;
+    const version = this.#rows.schema.columns.findIndex((column) => column.role === 3);
+    const places = version >= 0 && values[version] !== null ? [...this.#rows.schema.key, version] : this.#rows.schema.key;
     const parts = places.map((place): request.Placed => ({ is: "compare", place, comparison: "=", value: values[place]! }));
     if (await this.#rows.changed(this.session, { is: "and", parts }, null)) return;
-    const place = { table: this.schema.name };
+    const place = { table: this.#rows.schema.name };
     if ((await this.get(this.#rows.keyIn(values))) === undefined) throw new BobakError("NotFound", "no row has the key of this record", place);
     throw new BobakError("Conflict", "the row was changed since it was read: its version differs", place);
   }
@@ -397,18 +432,21 @@ export class Table<T> {
    * Deletes the row with this key, which is an array if it has several columns; returns whether it existed. The version is
    * not checked: see `deleteRecord`.
    */
-  async delete(key: unknown): Promise<boolean> {
-    return (await this.#write("delete", [], this.#rows.key(key))).value === 1n;
+  delete(key: unknown): Promise<boolean> {
+    return this.#fitted(async (table) => (await table.#write("delete", [], table.#rows.key(key))).value === 1n);
   }
   /** Assigns columns of the row with this key, or adds to them with `add(…)`; returns whether it exists. `undefined` is skipped. */
-  async set(key: unknown, values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<boolean> {
+  set(key: unknown, values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<boolean> {
+    return this.#fitted((table) => table.#set(key, values));
+  }
+  async #set(key: unknown, values: object): Promise<boolean> {
     const stored = this.#rows.key(key);
-    const parts = this.schema.key.map((place, number): request.Placed => ({ is: "compare", place, comparison: "=", value: stored[number]! }));
+    const parts = this.#rows.schema.key.map((place, number): request.Placed => ({ is: "compare", place, comparison: "=", value: stored[number]! }));
     return (await this.#rows.changed(this.session, { is: "and", parts }, this.#rows.assigns(values))) > 0;
   }
   #write(verb: request.Verb, sets: number[], values: Stored[], by?: number[]): Promise<answer.Group> {
     return this.session.run(true, undefined, async (c) => {
-      const table = c.table(this.schema);
+      const table = c.table(this.#rows.schema);
       const id = c.put(Kind.write, (w) => {
         request.run(w, table, verb, sets, by);
         this.#rows.put(w, values);
@@ -425,9 +463,12 @@ export class Table<T> {
   }
   /** The records with these keys, in their order. The requests are pipelined. */
   getMany(keys: unknown[]): Promise<(T | undefined)[]> {
+    return this.#fitted((table) => table.#getMany(keys));
+  }
+  async #getMany(keys: unknown[]): Promise<(T | undefined)[]> {
     const stored = keys.map((key) => this.#rows.key(key));
     return this.session.run(false, undefined, async (c) => {
-      const table = c.table(this.schema);
+      const table = c.table(this.#rows.schema);
       const found: (T | undefined)[] = [];
       const ahead = Math.max(1, Math.min(256, c.welcome.requests >> 1));
       let failed: unknown;
@@ -448,25 +489,25 @@ export class Table<T> {
   }
   /** The changes of the record with this key in a tracked table, in their order, as far back as the log goes. */
   history(key: unknown): Promise<Change<T>[]> {
-    return historyOf<T>(this.session, this.#rows, key);
+    return this.#fitted((table) => historyOf<T>(table.session, table.#rows, key));
   }
   /**
    * Opens a column of bytes of the row with this key, to read it in parts; undefined if there is no such row, or if the value is
    * NULL.
    */
   readBlob(key: unknown, column: keyof T & string, options: Options = {}): Promise<blob.BlobReader | undefined> {
-    return blob.open(this.session, this.#rows, key, column, options);
+    return blob.open(this.session, this.#handle.rows, key, column, options);
   }
   /**
    * Replaces a column of bytes of the row with this key by bytes, or by the parts of a stream, which has so many bytes; returns
    * whether the row exists. If the stream fails, or has fewer or more bytes, the value stays as it was.
    */
   writeBlob(key: unknown, column: keyof T & string, source: blob.BlobSource, length?: number, options: Options = {}): Promise<boolean> {
-    return blob.write(this.session, this.#rows, key, column, source, length, options);
+    return blob.write(this.session, this.#handle.rows, key, column, source, length, options);
   }
   /** Rows that match all conditions, or all rows. */
   where(...conditions: Condition[]): Selection<T> {
-    return new Selection<T>(this.session, this.#rows).where(...conditions);
+    return new Selection<T>(this.session, this.#handle).where(...conditions);
   }
   /** The number of rows. */
   count(): Promise<number> {
@@ -481,6 +522,11 @@ export class Table<T> {
     records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>,
     options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: (keyof T & string)[] } = {},
   ): Promise<Report> {
+    return this.#at(this.#handle.rows).#insertMany(records, options);
+  }
+  #insertMany(
+    records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: string[] },
+  ): Promise<Report> {
     const by = options.upsertOn?.map((name) => this.#rows.place(name));
     const verb = by ? "upsert_on" : options.upsert ? "upsert" : "insert";
     const sets = verb === "insert" ? [] : this.#rows.updated;
@@ -488,19 +534,21 @@ export class Table<T> {
   }
   /** Overwrites the rows with the keys of these records, all or none: in each row the columns that the record has. */
   updateMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>): Promise<Report> {
-    const row = (record: Partial<T>): NewRow => [this.#rows.made(record as object, false), this.#rows.updatedBy(record as object)];
-    return this.#batch(records, "update", false, row);
+    const table = this.#at(this.#handle.rows);
+    const row = (record: Partial<T>): NewRow => [table.#rows.made(record as object, false), table.#rows.updatedBy(record as object)];
+    return table.#batch(records, "update", false, row);
   }
   /** Deletes the rows with these keys. */
   deleteMany(keys: Iterable<unknown> | AsyncIterable<unknown>): Promise<Report> {
     const none: number[] = [];
-    return this.#batch(keys, "delete", false, (key) => [this.#rows.key(key), none]);
+    const table = this.#at(this.#handle.rows);
+    return table.#batch(keys, "delete", false, (key) => [table.#rows.key(key), none]);
   }
   #batch<R>(
     records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, skip: boolean, row: (record: R) => NewRow, by?: number[],
   ): Promise<Report> {
     return this.session.exclusive((session) => session.run(true, undefined, (c) => using(c, async () => {
-      const table = c.table(this.schema);
+      const table = c.table(this.#rows.schema);
       const report: Report = { rows: 0, inserted: 0, changed: 0, ignored: 0, errors: [] };
       const full = Math.min(part, c.welcome.frame >> 1);
       const waiting: { rows: number; size: number }[] = [];

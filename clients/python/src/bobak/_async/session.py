@@ -47,7 +47,7 @@ class AsyncSession:
             plan = ops.plan_for(record, self._known)
         if plan is None:
             raise ops.no_table(record)
-        return AsyncTable(self, plan)
+        return AsyncTable(self, ops.Handle(plan))
 
     async def tables(self) -> list[TableSchema]:
         """The existing tables."""

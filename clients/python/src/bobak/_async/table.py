@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -47,12 +47,40 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncSelection(Generic[T]):
+class _OfTable:
+    """A session, and the table that its calls use."""
+
+    def __init__(self, session: AsyncSession, handle: ops.Handle) -> None:
+        self._session = session
+        self._handle = handle
+
+    @property
+    def _plan(self) -> Plan:
+        return self._handle.plan
+
+    async def _run(self, make: Callable[[], Call[R]]) -> R:
+        """Runs a call, and repeats it once with the new description of the table if another
+        program has changed the table."""
+        try:
+            return await self._session._run(make())
+        except Error as error:
+            if error.kind is not ErrorKind.SCHEMA or not await self._look_again():
+                raise
+        return await self._session._run(make())
+
+    async def _look_again(self) -> bool:
+        # For example in a transaction that the error has ended.
+        with suppress(Error):
+            await self._session.tables()
+            return self._handle.look_again(self._session._known)
+        return False
+
+
+class AsyncSelection(_OfTable, Generic[T]):
     """Rows of a table, selected and ordered: see :meth:`AsyncTable.where`."""
 
-    def __init__(self, session: AsyncSession, plan: Plan, query: Query) -> None:
-        self._session = session
-        self._plan = plan
+    def __init__(self, session: AsyncSession, handle: ops.Handle, query: Query) -> None:
+        super().__init__(session, handle)
         self._query = query
 
     def where(self, *conditions: Condition) -> AsyncSelection[T]:
@@ -113,7 +141,7 @@ class AsyncSelection(Generic[T]):
     def select(self, *columns: str | Expression) -> AsyncSelection[tuple[Any, ...]]:
         """Some columns, or aggregates, as tuples: ``select("city", count())``."""
         query = replace(self._query, columns=expressions_of(columns))
-        return AsyncSelection(self._session, self._plan, query)
+        return AsyncSelection(self._session, self._handle, query)
 
     def group_by(self, *columns: str) -> AsyncSelection[T]:
         """One row for each group."""
@@ -126,7 +154,7 @@ class AsyncSelection(Generic[T]):
 
     async def all(self) -> list[T]:
         """All rows."""
-        return await self._session._run(ops.rows_of(self._plan, self._query))
+        return await self._run(lambda: ops.rows_of(self._plan, self._query))
 
     async def __aiter__(self) -> AsyncIterator[T]:
         """The rows in constant memory, as of one moment."""
@@ -152,7 +180,7 @@ class AsyncSelection(Generic[T]):
 
         ``page = accounts.where().order_by("-balance").page(20, after=page.next)``
         """
-        return await self._session._run(page_of(self._plan, self._query, size, after))
+        return await self._run(lambda: page_of(self._plan, self._query, size, after))
 
     async def first(self) -> T | None:
         """The first row, or None."""
@@ -166,20 +194,20 @@ class AsyncSelection(Generic[T]):
     async def explain(self) -> plans.QueryPlan:
         """How the engine would read the rows, and the indexes that would help. The query does not
         run. ``UNSUPPORTED`` if the engine has no plans."""
-        return await self._session._run(ops.explain(self._plan, self._query))
+        return await self._run(lambda: ops.explain(self._plan, self._query))
 
     async def value(self, expression: Expression) -> Any:
         """One aggregate of the rows: ``value(col.amount.sum())``."""
-        return await self._session._run(ops.value_of(self._plan, self._query, expression))
+        return await self._run(lambda: ops.value_of(self._plan, self._query, expression))
 
     async def update(self, **values: Any) -> int:
         """Assigns columns of all rows, or adds to them with :func:`bobak.add`; returns their
         number."""
-        return await self._session._run(ops.set_where(self._plan, self._query, values))
+        return await self._run(lambda: ops.set_where(self._plan, self._query, values))
 
     async def delete(self) -> int:
         """Deletes all rows, and returns their number."""
-        return await self._session._run(ops.delete_where(self._plan, self._query))
+        return await self._run(lambda: ops.delete_where(self._plan, self._query))
 
     async def restore(self, column: str) -> int:
         """Restores the deleted rows, and returns their number."""
@@ -210,26 +238,21 @@ class AsyncSelection(Generic[T]):
         in files of other programs, or if the server is older: these are read one by one."""
         reader = frames.BlockReader(ops.result_names(self._plan, self._query), kinds)
         with suppress(OtherValues):
-            call = ops.blocks_of(self._plan, self._query, reader.batch)
-            batches = await self._session._run(call)
+            batches = await self._run(lambda: ops.blocks_of(self._plan, self._query, reader.batch))
             return None if batches is None else reader.table(batches)
         return None
 
     async def _columns(self) -> tuple[list[str], list[Any], list[Any]]:
         names = ops.result_names(self._plan, self._query)
         kinds = ops.result_types(self._plan, self._query)
-        return names, kinds, await self._session._run(ops.values_of(self._plan, self._query))
+        return names, kinds, await self._run(lambda: ops.values_of(self._plan, self._query))
 
     def _with(self, query: Query) -> AsyncSelection[T]:
-        return AsyncSelection(self._session, self._plan, query)
+        return AsyncSelection(self._session, self._handle, query)
 
 
-class AsyncTable(Generic[T]):
+class AsyncTable(_OfTable, Generic[T]):
     """A table: its rows are records of a dataclass, or dicts."""
-
-    def __init__(self, session: AsyncSession, plan: Plan) -> None:
-        self._session = session
-        self._plan = plan
 
     @property
     def schema(self) -> TableSchema:
@@ -244,20 +267,20 @@ class AsyncTable(Generic[T]):
         version 7. If the key can't be None (``id: int``), 0 and the nil UUID request a new key.
         This holds for each call that may insert, also for ``upsert``.
         """
-        return await self._run(ops.insert(self._plan, record, "insert"))
+        return await self._run(lambda: ops.insert(self._plan, record, "insert"))
 
     async def insert_or_ignore(self, record: T) -> Any:
         """Inserts a record; returns None if its key or a unique value exists."""
-        return await self._run(ops.insert(self._plan, record, "insert_or_ignore"))
+        return await self._run(lambda: ops.insert(self._plan, record, "insert_or_ignore"))
 
     async def insert_or_replace(self, record: T) -> Any:
         """Inserts a record after deleting rows with its key or its unique values."""
-        return await self._run(ops.insert(self._plan, record, "insert_or_replace"))
+        return await self._run(lambda: ops.insert(self._plan, record, "insert_or_replace"))
 
     async def upsert(self, record: T) -> Any:
         """Inserts a record, or updates the row with its key; returns the key. It raises the version
         without checking it: read the record again before you update it."""
-        return await self._run(ops.insert(self._plan, record, "upsert"))
+        return await self._run(lambda: ops.insert(self._plan, record, "upsert"))
 
     async def upsert_on(self, record: T, *columns: str) -> Any:
         """Inserts a record, or updates the row with the same values in the columns of a unique
@@ -266,7 +289,7 @@ class AsyncTable(Generic[T]):
         A key of several columns, or one that is neither an integer nor a UUID, is not returned by
         an update: read the record by its unique columns. Otherwise it is as :meth:`upsert`.
         """
-        return await self._run(ops.insert(self._plan, record, "upsert_on", columns))
+        return await self._run(lambda: ops.insert(self._plan, record, "upsert_on", columns))
 
     async def update(self, record: T, *fields: str) -> None:
         """Overwrites the row with this record's key: all columns, or the named ones; of a dict
@@ -274,49 +297,50 @@ class AsyncTable(Generic[T]):
 
         Raises ``NOT_FOUND`` if there is no such row, and ``CONFLICT`` if its version differs.
         """
-        await self._run(ops.update(self._plan, record, fields or None))
+        await self._run(lambda: ops.update(self._plan, record, fields or None))
 
     async def set(self, key: Any, **values: Any) -> bool:
         """Assigns columns of the row with this key, in one step on the server; returns whether the
         row exists. ``set(1, visits=bobak.add(1))``."""
-        return await self._run(ops.set_by_key(self._plan, key, values))
+        return await self._run(lambda: ops.set_by_key(self._plan, key, values))
 
     async def delete(self, key: Any) -> bool:
         """Deletes the row with this key; returns whether it existed. A key of several columns is a
         tuple, here and in other calls. The version is not checked: see :meth:`delete_record`."""
-        return await self._run(ops.delete(self._plan, key))
+        return await self._run(lambda: ops.delete(self._plan, key))
 
     async def delete_record(self, record: T) -> None:
         """Deletes the row with this record's key, if its version is the record's.
 
         Raises ``NOT_FOUND`` if there is no such row, and ``CONFLICT`` if its version differs.
         """
-        await self._run(ops.delete_record(self._plan, record))
+        await self._run(lambda: ops.delete_record(self._plan, record))
 
     async def get(self, key: Any) -> T | None:
         """The record with this key, or None."""
-        found: T | None = await self._run(ops.get(self._plan, key))
+        found: T | None = await self._run(lambda: ops.get(self._plan, key))
         return found
 
     async def require(self, key: Any) -> T:
         """The record with this key; raises ``NOT_FOUND`` if there is none."""
-        found: T = await self._run(ops.require(self._plan, key))
+        found: T = await self._run(lambda: ops.require(self._plan, key))
         return found
 
     async def get_many(self, keys: Iterable[Any]) -> list[T | None]:
         """The records with these keys, in their order. The requests are pipelined."""
-        return await self._run(ops.get_many(self._plan, keys))
+        wanted = list(keys)
+        return await self._run(lambda: ops.get_many(self._plan, wanted))
 
     async def history(self, key: Any) -> list[Change[T]]:
         """The changes of the record with this key, in their order, as far back as the log goes;
         ``SCHEMA`` if the table is not tracked. ``track(…, history=True)`` makes it fast."""
-        return await self._run(feed.history(self._plan, key))
+        return await self._run(lambda: feed.history(self._plan, key))
 
     async def open_blob(self, key: Any, column: str) -> AsyncBlob | None:
         """A column of bytes of the row with this key, to read it in parts; None if there is no such
         row, or if the value is NULL."""
         address = blob.Address.of(self._plan, key, column)
-        first = await self._run(blob.read_part(address, 0, blob.PART))
+        first = await self._session._run(blob.read_part(address, 0, blob.PART))
         if first is None or first.length is None:
             return None
         return AsyncBlob(self._session, address, first)
@@ -348,7 +372,7 @@ class AsyncTable(Generic[T]):
 
     def where(self, *conditions: Condition) -> AsyncSelection[T]:
         """Rows that match all conditions, or all rows: ``where(col.age > 30)``."""
-        return AsyncSelection(self._session, self._plan, Query().filtered(conditions))
+        return AsyncSelection(self._session, self._handle, Query().filtered(conditions))
 
     def column(self, name: str) -> ColumnOfRows:
         """A column of all rows, for a condition: see :meth:`AsyncSelection.column`."""
@@ -399,11 +423,8 @@ class AsyncTable(Generic[T]):
     async def insert_frame(self, frame: Any, *, on_conflict: str = "fail") -> Report:
         """Inserts the rows of a data frame of pandas, or of a table of pyarrow, by column name. A
         missing value is NULL, and a missing key is generated."""
-        table = AsyncTable[Any](self._session, Plan(self._plan.schema, None))
+        table = AsyncTable[Any](self._session, ops.Handle(Plan(self._plan.schema, None)))
         return await table.insert_many(frames.rows_of(frame), on_conflict=on_conflict)
-
-    async def _run(self, call: Call[R]) -> R:
-        return await self._session._run(call)
 
 
 class AsyncBatch:

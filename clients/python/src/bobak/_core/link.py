@@ -90,10 +90,11 @@ class Link:
 
     def abandon(self) -> None:
         """Cancels the outstanding requests: their responses will be skipped."""
-        self.end_message()
         for number in self._pending - self._abandoned:
             self._out += frame.head(Kind.CANCEL, False, number, 0)
         self._abandoned |= self._pending
+        # The server would commit a batch that ends before it is cancelled.
+        self.end_message()
 
     def undo(self) -> None:
         """Rolls back a transaction that may be open. If none is open, the server's error is

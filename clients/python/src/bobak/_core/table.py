@@ -41,6 +41,22 @@ def plan_for(record: Any, known: dict[str, TableSchema]) -> Plan | None:
     return None if schema is None else Plan(schema, shape)
 
 
+class Handle:
+    """The plan of a table, which a table and its selections share. It is replaced if another
+    program has changed the table."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def look_again(self, known: dict[str, TableSchema]) -> bool:
+        """Takes the current description; returns whether it is another one."""
+        schema = known.get(self.plan.schema.name.lower())
+        if schema is None or schema.describe() == self.plan.schema.describe():
+            return False
+        self.plan = Plan(schema, self.plan.shape)
+        return True
+
+
 def table_name(record: Any) -> str:
     return record if isinstance(record, str) else shape_of(record).table
 

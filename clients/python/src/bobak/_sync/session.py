@@ -47,7 +47,7 @@ class Session:
             plan = ops.plan_for(record, self._known)
         if plan is None:
             raise ops.no_table(record)
-        return Table(self, plan)
+        return Table(self, ops.Handle(plan))
 
     def tables(self) -> list[TableSchema]:
         """The existing tables."""

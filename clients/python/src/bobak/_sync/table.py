@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -47,12 +47,40 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Selection(Generic[T]):
+class _OfTable:
+    """A session, and the table that its calls use."""
+
+    def __init__(self, session: Session, handle: ops.Handle) -> None:
+        self._session = session
+        self._handle = handle
+
+    @property
+    def _plan(self) -> Plan:
+        return self._handle.plan
+
+    def _run(self, make: Callable[[], Call[R]]) -> R:
+        """Runs a call, and repeats it once with the new description of the table if another
+        program has changed the table."""
+        try:
+            return self._session._run(make())
+        except Error as error:
+            if error.kind is not ErrorKind.SCHEMA or not self._look_again():
+                raise
+        return self._session._run(make())
+
+    def _look_again(self) -> bool:
+        # For example in a transaction that the error has ended.
+        with suppress(Error):
+            self._session.tables()
+            return self._handle.look_again(self._session._known)
+        return False
+
+
+class Selection(_OfTable, Generic[T]):
     """Rows of a table, selected and ordered: see :meth:`Table.where`."""
 
-    def __init__(self, session: Session, plan: Plan, query: Query) -> None:
-        self._session = session
-        self._plan = plan
+    def __init__(self, session: Session, handle: ops.Handle, query: Query) -> None:
+        super().__init__(session, handle)
         self._query = query
 
     def where(self, *conditions: Condition) -> Selection[T]:
@@ -113,7 +141,7 @@ class Selection(Generic[T]):
     def select(self, *columns: str | Expression) -> Selection[tuple[Any, ...]]:
         """Some columns, or aggregates, as tuples: ``select("city", count())``."""
         query = replace(self._query, columns=expressions_of(columns))
-        return Selection(self._session, self._plan, query)
+        return Selection(self._session, self._handle, query)
 
     def group_by(self, *columns: str) -> Selection[T]:
         """One row for each group."""
@@ -126,7 +154,7 @@ class Selection(Generic[T]):
 
     def all(self) -> list[T]:
         """All rows."""
-        return self._session._run(ops.rows_of(self._plan, self._query))
+        return self._run(lambda: ops.rows_of(self._plan, self._query))
 
     def __iter__(self) -> Iterator[T]:
         """The rows in constant memory, as of one moment."""
@@ -152,7 +180,7 @@ class Selection(Generic[T]):
 
         ``page = accounts.where().order_by("-balance").page(20, after=page.next)``
         """
-        return self._session._run(page_of(self._plan, self._query, size, after))
+        return self._run(lambda: page_of(self._plan, self._query, size, after))
 
     def first(self) -> T | None:
         """The first row, or None."""
@@ -166,20 +194,20 @@ class Selection(Generic[T]):
     def explain(self) -> plans.QueryPlan:
         """How the engine would read the rows, and the indexes that would help. The query does not
         run. ``UNSUPPORTED`` if the engine has no plans."""
-        return self._session._run(ops.explain(self._plan, self._query))
+        return self._run(lambda: ops.explain(self._plan, self._query))
 
     def value(self, expression: Expression) -> Any:
         """One aggregate of the rows: ``value(col.amount.sum())``."""
-        return self._session._run(ops.value_of(self._plan, self._query, expression))
+        return self._run(lambda: ops.value_of(self._plan, self._query, expression))
 
     def update(self, **values: Any) -> int:
         """Assigns columns of all rows, or adds to them with :func:`bobak.add`; returns their
         number."""
-        return self._session._run(ops.set_where(self._plan, self._query, values))
+        return self._run(lambda: ops.set_where(self._plan, self._query, values))
 
     def delete(self) -> int:
         """Deletes all rows, and returns their number."""
-        return self._session._run(ops.delete_where(self._plan, self._query))
+        return self._run(lambda: ops.delete_where(self._plan, self._query))
 
     def restore(self, column: str) -> int:
         """Restores the deleted rows, and returns their number."""
@@ -210,26 +238,21 @@ class Selection(Generic[T]):
         in files of other programs, or if the server is older: these are read one by one."""
         reader = frames.BlockReader(ops.result_names(self._plan, self._query), kinds)
         with suppress(OtherValues):
-            call = ops.blocks_of(self._plan, self._query, reader.batch)
-            batches = self._session._run(call)
+            batches = self._run(lambda: ops.blocks_of(self._plan, self._query, reader.batch))
             return None if batches is None else reader.table(batches)
         return None
 
     def _columns(self) -> tuple[list[str], list[Any], list[Any]]:
         names = ops.result_names(self._plan, self._query)
         kinds = ops.result_types(self._plan, self._query)
-        return names, kinds, self._session._run(ops.values_of(self._plan, self._query))
+        return names, kinds, self._run(lambda: ops.values_of(self._plan, self._query))
 
     def _with(self, query: Query) -> Selection[T]:
-        return Selection(self._session, self._plan, query)
+        return Selection(self._session, self._handle, query)
 
 
-class Table(Generic[T]):
+class Table(_OfTable, Generic[T]):
     """A table: its rows are records of a dataclass, or dicts."""
-
-    def __init__(self, session: Session, plan: Plan) -> None:
-        self._session = session
-        self._plan = plan
 
     @property
     def schema(self) -> TableSchema:
@@ -244,20 +267,20 @@ class Table(Generic[T]):
         version 7. If the key can't be None (``id: int``), 0 and the nil UUID request a new key.
         This holds for each call that may insert, also for ``upsert``.
         """
-        return self._run(ops.insert(self._plan, record, "insert"))
+        return self._run(lambda: ops.insert(self._plan, record, "insert"))
 
     def insert_or_ignore(self, record: T) -> Any:
         """Inserts a record; returns None if its key or a unique value exists."""
-        return self._run(ops.insert(self._plan, record, "insert_or_ignore"))
+        return self._run(lambda: ops.insert(self._plan, record, "insert_or_ignore"))
 
     def insert_or_replace(self, record: T) -> Any:
         """Inserts a record after deleting rows with its key or its unique values."""
-        return self._run(ops.insert(self._plan, record, "insert_or_replace"))
+        return self._run(lambda: ops.insert(self._plan, record, "insert_or_replace"))
 
     def upsert(self, record: T) -> Any:
         """Inserts a record, or updates the row with its key; returns the key. It raises the version
         without checking it: read the record again before you update it."""
-        return self._run(ops.insert(self._plan, record, "upsert"))
+        return self._run(lambda: ops.insert(self._plan, record, "upsert"))
 
     def upsert_on(self, record: T, *columns: str) -> Any:
         """Inserts a record, or updates the row with the same values in the columns of a unique
@@ -266,7 +289,7 @@ class Table(Generic[T]):
         A key of several columns, or one that is neither an integer nor a UUID, is not returned by
         an update: read the record by its unique columns. Otherwise it is as :meth:`upsert`.
         """
-        return self._run(ops.insert(self._plan, record, "upsert_on", columns))
+        return self._run(lambda: ops.insert(self._plan, record, "upsert_on", columns))
 
     def update(self, record: T, *fields: str) -> None:
         """Overwrites the row with this record's key: all columns, or the named ones; of a dict
@@ -274,49 +297,50 @@ class Table(Generic[T]):
 
         Raises ``NOT_FOUND`` if there is no such row, and ``CONFLICT`` if its version differs.
         """
-        self._run(ops.update(self._plan, record, fields or None))
+        self._run(lambda: ops.update(self._plan, record, fields or None))
 
     def set(self, key: Any, **values: Any) -> bool:
         """Assigns columns of the row with this key, in one step on the server; returns whether the
         row exists. ``set(1, visits=bobak.add(1))``."""
-        return self._run(ops.set_by_key(self._plan, key, values))
+        return self._run(lambda: ops.set_by_key(self._plan, key, values))
 
     def delete(self, key: Any) -> bool:
         """Deletes the row with this key; returns whether it existed. A key of several columns is a
         tuple, here and in other calls. The version is not checked: see :meth:`delete_record`."""
-        return self._run(ops.delete(self._plan, key))
+        return self._run(lambda: ops.delete(self._plan, key))
 
     def delete_record(self, record: T) -> None:
         """Deletes the row with this record's key, if its version is the record's.
 
         Raises ``NOT_FOUND`` if there is no such row, and ``CONFLICT`` if its version differs.
         """
-        self._run(ops.delete_record(self._plan, record))
+        self._run(lambda: ops.delete_record(self._plan, record))
 
     def get(self, key: Any) -> T | None:
         """The record with this key, or None."""
-        found: T | None = self._run(ops.get(self._plan, key))
+        found: T | None = self._run(lambda: ops.get(self._plan, key))
         return found
 
     def require(self, key: Any) -> T:
         """The record with this key; raises ``NOT_FOUND`` if there is none."""
-        found: T = self._run(ops.require(self._plan, key))
+        found: T = self._run(lambda: ops.require(self._plan, key))
         return found
 
     def get_many(self, keys: Iterable[Any]) -> list[T | None]:
         """The records with these keys, in their order. The requests are pipelined."""
-        return self._run(ops.get_many(self._plan, keys))
+        wanted = list(keys)
+        return self._run(lambda: ops.get_many(self._plan, wanted))
 
     def history(self, key: Any) -> list[Change[T]]:
         """The changes of the record with this key, in their order, as far back as the log goes;
         ``SCHEMA`` if the table is not tracked. ``track(…, history=True)`` makes it fast."""
-        return self._run(feed.history(self._plan, key))
+        return self._run(lambda: feed.history(self._plan, key))
 
     def open_blob(self, key: Any, column: str) -> Blob | None:
         """A column of bytes of the row with this key, to read it in parts; None if there is no such
         row, or if the value is NULL."""
         address = blob.Address.of(self._plan, key, column)
-        first = self._run(blob.read_part(address, 0, blob.PART))
+        first = self._session._run(blob.read_part(address, 0, blob.PART))
         if first is None or first.length is None:
             return None
         return Blob(self._session, address, first)
@@ -348,7 +372,7 @@ class Table(Generic[T]):
 
     def where(self, *conditions: Condition) -> Selection[T]:
         """Rows that match all conditions, or all rows: ``where(col.age > 30)``."""
-        return Selection(self._session, self._plan, Query().filtered(conditions))
+        return Selection(self._session, self._handle, Query().filtered(conditions))
 
     def column(self, name: str) -> ColumnOfRows:
         """A column of all rows, for a condition: see :meth:`Selection.column`."""
@@ -399,11 +423,8 @@ class Table(Generic[T]):
     def insert_frame(self, frame: Any, *, on_conflict: str = "fail") -> Report:
         """Inserts the rows of a data frame of pandas, or of a table of pyarrow, by column name. A
         missing value is NULL, and a missing key is generated."""
-        table = Table[Any](self._session, Plan(self._plan.schema, None))
+        table = Table[Any](self._session, ops.Handle(Plan(self._plan.schema, None)))
         return table.insert_many(frames.rows_of(frame), on_conflict=on_conflict)
-
-    def _run(self, call: Call[R]) -> R:
-        return self._session._run(call)
 
 
 class Batch:
