@@ -3,6 +3,8 @@ package bobak
 import (
 	"context"
 	"time"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
 // migration is a row of the table that lists the migrations of a database.
@@ -25,15 +27,17 @@ func (db *DB) VerifyMigrations(ctx context.Context, last string) error {
 		return err
 	}
 	table := migration{}.TableName()
-	var rows []migration
-	if _, ok := db.find(table); ok {
-		migrations, err := Of[migration](ctx, db)
-		if err != nil {
-			return err
-		}
-		if rows, err = migrations.All(ctx); err != nil {
-			return err
-		}
+	if _, ok := db.find(table); !ok {
+		return wire.Errorf(Schema, "the database is older than the program: migrate it to %s first; or this user may not read "+
+			"the table of its migrations", last).In(table, "")
+	}
+	migrations, err := Of[migration](ctx, db)
+	if err != nil {
+		return err
+	}
+	rows, err := migrations.All(ctx)
+	if err != nil {
+		return err
 	}
 	done, newer := false, ""
 	for _, row := range rows {

@@ -213,7 +213,7 @@ func uintCodec() codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
 			if from.Uint() > math.MaxInt64 {
-				return wire.Errorf(OutOfRange, "%d does not fit in 63 bits", from.Uint())
+				return wire.Errorf(OutOfRange, "%d is beyond what engines store: 64 bits with a sign", from.Uint())
 			}
 			w.Int(int64(from.Uint()))
 			return nil

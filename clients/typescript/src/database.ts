@@ -107,8 +107,11 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   async verifyMigrations(last: string): Promise<void> {
     const table = "bobak_migrations";
     const session = this as unknown as Session<{ bobak_migrations: { name: string; step: bigint } }>;
-    const exists = (await this.tables()).some((schema) => schema.name === table);
-    const rows = exists ? await (await session.table(table)).where().all() : [];
+    if (!(await this.tables()).some((schema) => schema.name === table)) {
+      const words = `the database is older than the program: migrate it to ${last} first; or this user may not read the table of its migrations`;
+      throw new BobakError("Schema", words, { table });
+    }
+    const rows = await (await session.table(table)).where().all();
     const newer = rows.map((row) => row.name).filter((name) => name > last).sort().pop();
     if (newer !== undefined) {
       throw new BobakError("Conflict", `the database is newer than the program: it has migration ${newer}`, { table });
@@ -200,10 +203,18 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
       const rows: T[] = [];
       let columns: ResultColumn[] = [];
       await queryRows(c, c.sql(bound.text, bound.parameters), (found) => (columns = distinct(found)), (row) => {
-        rows.push(Object.fromEntries(row.map((value, place) => [columns[place]!.name, loadResult(value, columns[place]!.type)])) as T);
+        rows.push(resultRow<T>(row, columns));
       });
       return rows;
     });
+  }
+
+  /** As `sql`, in constant memory: the rows are fetched in blocks. */
+  async *sqlRows<T = Record<string, Value>>(text: string, parameters: SqlParameters = []): AsyncGenerator<T> {
+    const bound = bindSql(text, parameters);
+    const rows = cursorRows(this as unknown as Session, (c) => c.sql(bound.text, bound.parameters));
+    let named: ResultColumn[] | undefined;
+    for await (const { row, columns } of rows) yield resultRow<T>(row, (named ??= distinct(columns)));
   }
 
   /** How the engine would run an SQL statement, and the indexes that would help. The error is Unsupported if the engine has no plans. */
@@ -258,6 +269,10 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   }
 }
 
+function resultRow<T>(row: Stored[], columns: ResultColumn[]): T {
+  return Object.fromEntries(row.map((value, place) => [columns[place]!.name, loadResult(value, columns[place]!.type)])) as T;
+}
+
 /** The names of the columns, which must be distinct in an object. */
 function distinct(columns: ResultColumn[]): ResultColumn[] {
   const names = columns.map((column) => column.name);
@@ -307,6 +322,41 @@ export async function queryRows(
     }
   }
   if (failed !== undefined) throw failed;
+}
+
+/**
+ * The rows of a query with their columns, in blocks: all requests use one connection.
+ * @internal
+ */
+export async function* cursorRows(from: Session, ask: Ask): AsyncGenerator<{ row: Stored[]; columns: ResultColumn[] }> {
+  const { session, give } = await from.borrow();
+  let open: { cursor: bigint; connection: Connection } | undefined;
+  const here = (c: Connection) => {
+    if (c === open?.connection) return open.cursor;
+    throw new BobakError("Unreachable", "the connection broke, and the query is lost: run it again");
+  };
+  try {
+    let columns: ResultColumn[] = [];
+    open = await session.run(false, undefined, async (c) => {
+      const found = answer.columns((await c.receive(c.put(Kind.open, ask(c)), Kind.columns)).body);
+      ({ columns } = found);
+      return { cursor: found.cursor, connection: c };
+    });
+    for (;;) {
+      const rows = await session.run(false, undefined, async (c) => {
+        const cursor = here(c);
+        return answer.rows((await c.receive(c.put(Kind.fetch, (w) => w.u64(cursor)), Kind.rows)).body);
+      });
+      if (rows.length === 0) return;
+      for (const row of rows) yield { row, columns };
+    }
+  } finally {
+    if (open && !open.connection.broken) {
+      const { cursor, connection } = open;
+      await connection.call("nothing", undefined, async () => void connection.put(Kind.close, (w) => w.u64(cursor)));
+    }
+    await give();
+  }
 }
 
 /** A session for a cursor, until `give` returns its connection. */

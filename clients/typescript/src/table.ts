@@ -1,7 +1,7 @@
 // Tables, and selections of their rows.
 import * as blob from "./blob.js";
 import { using, type Connection } from "./connection.js";
-import { queryRows, type Options, type Session } from "./database.js";
+import { cursorRows, queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
 import { afterToken, tokenOf, type Page } from "./page.js";
@@ -22,13 +22,51 @@ const part = 1 << 19;
 type NewRow = [values: Stored[], sets: number[]];
 
 /** The result of a batch. */
-export interface Report {
-  rows: number;
-  inserted: number;
-  changed: number;
-  ignored: number;
+export class Report {
+  rows = 0;
+  inserted = 0;
+  changed = 0;
+  ignored = 0;
   /** An error for each skipped row, with its row number. */
-  errors: BobakError[];
+  errors: BobakError[] = [];
+  readonly #groups: answer.Group[] = [];
+  /** The keys that this client generated, by row. */
+  readonly #made = new Map<number, Value>();
+  readonly #loadKey: (bytes: Uint8Array) => Value;
+  /** @internal */
+  constructor(loadKey: (bytes: Uint8Array) => Value) {
+    this.#loadKey = loadKey;
+  }
+
+  /** For each row the key that the engine or this client generated, or that of the row that `upsertOn` updated, or null. */
+  *keys(): Generator<Value> {
+    let row = 0;
+    for (const { tag, rows, value, key } of this.#groups) {
+      for (let offset = 0; offset < rows; offset++, row++) {
+        if (tag === "keys") yield value! + BigInt(offset);
+        else if (tag === "updated") yield value!;
+        else if (tag === "updated_key") yield this.#loadKey(key!);
+        else yield tag === "inserted" || tag === "key" ? (this.#made.get(row) ?? null) : null;
+      }
+    }
+  }
+
+  /** @internal */
+  made(row: number, key: Value): void {
+    this.#made.set(row, key);
+  }
+  /** @internal */
+  take(groups: answer.Group[]): void {
+    this.#groups.push(...groups);
+    for (const { tag, rows, value, error } of groups) {
+      this.rows += rows;
+      if (tag === "keys" || tag === "inserted" || tag === "key") this.inserted += rows;
+      else if (tag === "changed") this.changed += rows * Number(value);
+      else if (tag === "updated" || tag === "updated_key") this.changed += rows;
+      else if (tag === "ignored") this.ignored += rows;
+      else if (error) this.errors.push(error);
+    }
+  }
 }
 
 /** Rows of a table, selected and ordered. */
@@ -295,33 +333,7 @@ export class Selection<T> implements AsyncIterable<T> {
   }
   /** The rows in constant memory, as of one moment. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    const ask = this.#ask(null, []);
-    const { session, give } = await this.session.borrow();
-    let open: { cursor: bigint; connection: Connection } | undefined;
-    const here = (c: Connection) => {
-      if (c === open?.connection) return open.cursor;
-      throw new BobakError("Unreachable", "the connection broke, and the query is lost: run it again");
-    };
-    try {
-      open = await session.run(false, undefined, async (c) => {
-        const { cursor } = answer.columns((await c.receive(c.put(Kind.open, ask(c)), Kind.columns)).body);
-        return { cursor, connection: c };
-      });
-      for (;;) {
-        const rows = await session.run(false, undefined, async (c) => {
-          const cursor = here(c);
-          return answer.rows((await c.receive(c.put(Kind.fetch, (w) => w.u64(cursor)), Kind.rows)).body);
-        });
-        if (rows.length === 0) return;
-        for (const row of rows) yield this.rows.record<T>(row);
-      }
-    } finally {
-      if (open && !open.connection.broken) {
-        const { cursor, connection } = open;
-        await connection.call("nothing", undefined, async () => void connection.put(Kind.close, (w) => w.u64(cursor)));
-      }
-      await give();
-    }
+    for await (const { row } of cursorRows(this.session, this.#ask(null, []))) yield this.rows.record<T>(row);
   }
 }
 
@@ -516,20 +528,25 @@ export class Table<T> {
   /**
    * Inserts all records, or none. They are sent in parts, and do not change. With `skipErrors` rows that the server rejects
    * are skipped and reported, but a value of a wrong type still throws. With `upsert` the rows with their keys are updated;
-   * with `upsertOn` those with the same values in the columns of a unique index.
+   * with `upsertOn` those with the same values in the columns of a unique index. With `onConflict` rows whose key or unique values exist
+   * are left out (`"ignore"`), or replace the rows that have them (`"replace"`). The report has the generated keys.
    */
   insertMany(
     records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>,
-    options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: (keyof T & string)[] } = {},
+    options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: (keyof T & string)[]; onConflict?: "fail" | "ignore" | "replace" } = {},
   ): Promise<Report> {
     return this.#at(this.#handle.rows).#insertMany(records, options);
   }
   #insertMany(
-    records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: string[] },
+    records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>,
+    options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: string[]; onConflict?: "fail" | "ignore" | "replace" },
   ): Promise<Report> {
     const by = options.upsertOn?.map((name) => this.#rows.place(name));
-    const verb = by ? "upsert_on" : options.upsert ? "upsert" : "insert";
-    const sets = verb === "insert" ? [] : this.#rows.updated;
+    const { onConflict = "fail" } = options;
+    if (onConflict !== "fail" && (by || options.upsert)) throw new BobakError("Misuse", "onConflict and upsert exclude each other");
+    const plain = { fail: "insert", ignore: "insert_or_ignore", replace: "insert_or_replace" } as const;
+    const verb = by ? "upsert_on" : options.upsert ? "upsert" : plain[onConflict];
+    const sets = verb.startsWith("upsert") ? this.#rows.updated : [];
     return this.#batch(records, verb, options.skipErrors ?? false, (record) => [this.#rows.made(record as object, true), sets], by);
   }
   /** Overwrites the rows with the keys of these records, all or none: in each row the columns that the record has. */
@@ -549,7 +566,7 @@ export class Table<T> {
   ): Promise<Report> {
     return this.session.exclusive((session) => session.run(true, undefined, (c) => using(c, async () => {
       const table = c.table(this.#rows.schema);
-      const report: Report = { rows: 0, inserted: 0, changed: 0, ignored: 0, errors: [] };
+      const report = new Report((bytes) => this.#rows.loadKey(bytes));
       const full = Math.min(part, c.welcome.frame >> 1);
       const waiting: { rows: number; size: number }[] = [];
       // Consecutive rows that set the same columns.
@@ -557,7 +574,7 @@ export class Table<T> {
       let [size, added, id, open, more] = [0, 0, 0, false, true];
       const receive = async () => {
         const frame = await c.receive(id, Kind.outcomes);
-        take(report, answer.outcomes(frame.body));
+        report.take(answer.outcomes(frame.body));
         while (waiting[0] && waiting[0].rows <= report.rows) waiting.shift();
         more = frame.more;
       };
@@ -579,9 +596,11 @@ export class Table<T> {
         await c.drain();
       };
       try {
+        const makesKeys = verb.startsWith("insert") || verb.startsWith("upsert") ? this.#rows.schema.keysBy === 1 : false;
         const add = (record: R): boolean => {
+          let [values, sets]: NewRow = [[], []];
           try {
-            const [values, sets] = row(record);
+            [values, sets] = row(record);
             let run = runs.at(-1);
             if (run?.sets !== sets) runs.push((run = { sets, rows: new Writer() }));
             const before = run.rows.length;
@@ -593,6 +612,7 @@ export class Table<T> {
             if (error instanceof BobakError) error.row ??= added;
             throw error;
           }
+          if (makesKeys) report.made(added, this.#rows.keyIn(values) as Value);
           added++;
           return size >= full;
         };
@@ -617,16 +637,5 @@ export class Table<T> {
         throw error;
       }
     })));
-  }
-}
-
-function take(report: Report, groups: answer.Group[]): void {
-  for (const { tag, rows, value, error } of groups) {
-    report.rows += rows;
-    if (tag === "keys" || tag === "inserted" || tag === "key") report.inserted += rows;
-    else if (tag === "changed") report.changed += rows * Number(value);
-    else if (tag === "updated" || tag === "updated_key") report.changed += rows;
-    else if (tag === "ignored") report.ignored += rows;
-    else if (error) report.errors.push(error);
   }
 }

@@ -93,7 +93,7 @@ export class Writer {
   i64(value: bigint): this {
     const at = this.#room(8);
     if (BigInt.asIntN(64, value) !== value) {
-      throw new BobakError("OutOfRange", `${value} does not fit 64 bits`);
+      throw new BobakError("OutOfRange", `${value} is beyond what engines store: 64 bits with a sign`);
     }
     this.#view.setBigInt64(at, value, true);
     return this;
@@ -148,7 +148,7 @@ export class Writer {
         this.#out[tag] = 0;
         this.#view.setBigInt64(slot, 0n, true);
       } else if (typeof value === "bigint") {
-        if (BigInt.asIntN(64, value) !== value) throw new BobakError("OutOfRange", `${value} does not fit 64 bits`);
+        if (BigInt.asIntN(64, value) !== value) throw new BobakError("OutOfRange", `${value} is beyond what engines store: 64 bits with a sign`);
         this.#out[tag] = 1;
         this.#view.setBigInt64(slot, value, true);
       } else if (typeof value === "number") {

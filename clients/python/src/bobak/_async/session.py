@@ -64,11 +64,10 @@ class AsyncSession:
         the program knows, such as ``"0012_names"``.
         """
         known = {schema.name for schema in await self.tables()}
-        rows: list[dict[str, Any]] = []
-        if ops.MIGRATIONS in known:
-            table = await self.table(ops.MIGRATIONS)
-            rows = await table.all()
-        ops.verify_migrations(rows, last)
+        if ops.MIGRATIONS not in known:
+            raise ops.no_migrations(last)
+        table = await self.table(ops.MIGRATIONS)
+        ops.verify_migrations(await table.all(), last)
 
     async def create(self, *classes: type) -> None:
         """Creates the missing tables of these dataclasses."""

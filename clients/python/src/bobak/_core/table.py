@@ -71,6 +71,13 @@ def no_table(record: Any) -> Error:
 MIGRATIONS = "bobak_migrations"
 
 
+def no_migrations(last: str) -> Error:
+    """The error of a database whose table of migrations this user does not see."""
+    message = f"the database is older than the program: migrate it to {last} first; or this user "
+    message += "may not read the table of its migrations"
+    return Error(ErrorKind.SCHEMA, message, table=MIGRATIONS)
+
+
 def verify_migrations(rows: Iterable[dict[str, Any]], last: str) -> None:
     """Rejects a database whose last migration is another one."""
     # A finished migration has -1 as its step; the row without a name is a lock.

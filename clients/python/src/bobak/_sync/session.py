@@ -64,11 +64,10 @@ class Session:
         the program knows, such as ``"0012_names"``.
         """
         known = {schema.name for schema in self.tables()}
-        rows: list[dict[str, Any]] = []
-        if ops.MIGRATIONS in known:
-            table = self.table(ops.MIGRATIONS)
-            rows = table.all()
-        ops.verify_migrations(rows, last)
+        if ops.MIGRATIONS not in known:
+            raise ops.no_migrations(last)
+        table = self.table(ops.MIGRATIONS)
+        ops.verify_migrations(table.all(), last)
 
     def create(self, *classes: type) -> None:
         """Creates the missing tables of these dataclasses."""

@@ -171,7 +171,9 @@ def encode_text(text: str) -> bytes:
 
 
 def too_large(value: int) -> Error:
-    return Error(ErrorKind.OUT_OF_RANGE, f"{value} does not fit in 64 bits")
+    return Error(
+        ErrorKind.OUT_OF_RANGE, f"{value} is beyond what engines store: 64 bits with a sign"
+    )
 
 
 def not_a_number() -> Error:
