@@ -15,8 +15,25 @@ const CHANGES: [&str; 10] = [
 /// Whether the statement may return rows; otherwise it changes something.
 #[must_use]
 pub fn returns_rows(sql: &str) -> bool {
-    let mut words = words(SqlSyntax::Sqlite, sql);
-    !words.next().is_some_and(is_change) || words.any(|word| is(word, "returning"))
+    let is_change = is_change(main_verb(sql));
+    !is_change || words(SqlSyntax::Sqlite, sql).skip(1).any(|word| is(word, "returning"))
+}
+
+/// The word that says what the statement does: the first, or that after the queries of a WITH.
+fn main_verb(sql: &str) -> &str {
+    const VERBS: [&str; 7] = ["select", "values", "insert", "update", "delete", "replace", "merge"];
+    let first = words(SqlSyntax::Sqlite, sql).next().unwrap_or_default();
+    if !is(first, "with") {
+        return first;
+    }
+    let mut depth = 0_i32;
+    let mut outside = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant().filter(|token| {
+        depth += i32::from(token.is_operator("(")) - i32::from(token.is_operator(")"));
+        depth == 0 && token.kind == SqlTokenKind::Word
+    });
+    outside
+        .find(|token| VERBS.iter().any(|verb| is(token.text, verb)))
+        .map_or(first, |token| token.text)
 }
 
 /// Whether the statement contains a word outside of quotes and comments.
@@ -58,17 +75,16 @@ fn is_read_alike(sql: &str) -> bool {
 fn only_reads_in(syntax: SqlSyntax, sql: &str) -> bool {
     let mut words = words(syntax, sql);
     let Some(first) = words.next() else { return false };
-    if is(first, "select") {
-        // SELECT INTO creates a table, or writes a file.
-        !words.any(|word| is(word, "into"))
-    } else if is(first, "values") {
-        true
+    // INTO creates a table, sets a variable, or writes a file; on MariaDB, at the end of any query.
+    let writes_into = |word: &str| is(word, "into");
+    if is(first, "select") || is(first, "values") {
+        !words.any(writes_into)
     } else if is(first, "with") {
         // WITH may lead to an INSERT as well as to a SELECT.
-        !words.any(is_change)
+        !words.any(|word| is_change(word) || writes_into(word))
     } else if is(first, "explain") {
         // EXPLAIN ANALYZE executes what it explains.
-        !words.any(|word| is_change(word) && !is(word, "analyze"))
+        !words.any(|word| is_change(word) && !is(word, "analyze") || writes_into(word))
     } else {
         false
     }
@@ -113,6 +129,8 @@ mod tests {
         for sql in [
             "SELECT 1",
             " with a as (select 1) select * from a",
+            "with a as (select 1) select replace(b, 'x', 'y') from a",
+            "with a as (select 1) update t set b = 2 returning b",
             "-- drop\nvalues (1)",
             "pragma user_version",
             "INSERT INTO t VALUES (1) RETURNING id",
@@ -127,6 +145,8 @@ mod tests {
             "/* select */ DELETE FROM t",
             "Create Table t(a)",
             "update t set a = \"returning\" -- returning",
+            "with a as (select replace(b, 'x', 'y') from c) insert into t select * from a",
+            "WITH a(b) AS (VALUES (1)), c AS MATERIALIZED (select 1) DELETE FROM t",
         ] {
             assert!(!returns_rows(sql), "{sql}");
         }
@@ -170,6 +190,8 @@ mod tests {
             "insert into t values (1) returning id",
             "explain analyze delete from t",
             "select * into u from t",
+            "with a as (select 1) select * from a into outfile 'b'",
+            "values (1) into outfile 'b'",
             "-- select\ndelete from b",
             "",
         ] {

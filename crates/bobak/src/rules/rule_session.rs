@@ -135,6 +135,7 @@ impl Session for RuleSession<'_> {
         fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()>;
         fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64>;
         fn begin_reading(&self) -> Result<()>;
+        fn forbid_writes(&self) -> Result<()>;
         fn set_actor(&self, actor: Option<&str>) -> Result<()>;
         fn triggers(&self) -> Result<Option<Vec<Trigger>>>;
         fn schema_details(&self) -> Result<SchemaDetails>;

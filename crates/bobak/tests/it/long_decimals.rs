@@ -133,6 +133,15 @@ fn digits_of_long_decimals_are_kept() {
         let sql = format!("SELECT cost FROM huge WHERE id = {key}");
         assert_eq!(db.sql::<DynRow>(&sql, ()).unwrap_err().kind(), ErrorKind::OutOfRange);
     }
+    db.execute("CREATE TABLE gauge (id bigint PRIMARY KEY, a float8, b float4)", ()).unwrap();
+    db.execute("INSERT INTO gauge VALUES (1, 'NaN', 0), (2, 0, 'NaN'), (3, 'inf', 0)", ()).unwrap();
+    let gauge = db.dynamic("gauge").unwrap();
+    for (key, column) in [(1_i64, "a"), (2, "b")] {
+        let error = gauge.get([key]).unwrap_err();
+        assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some(column)));
+    }
+    gauge.get([3_i64]).unwrap().unwrap();
+    assert_eq!(gauge.list(Query::all()).unwrap_err().kind(), ErrorKind::OutOfRange);
 }
 
 /// Nothing but zeros is beyond the decimals of a column of another program: the server would round it.

@@ -25,6 +25,8 @@ mod batches;
 mod blobs; // values read and written in parts
 #[cfg(feature = "cache")]
 mod cache;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod callers_of_servers; // callers with few permissions, on servers with tables of other programs
 mod change_capture;
 mod combined_queries; // unions, and queries of rows
 mod conduit; // the page of the example

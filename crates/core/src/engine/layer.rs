@@ -183,6 +183,7 @@ layer! {
         fn close(&self, cursor: &mut Cursor);
         fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64>;
         fn begin_reading(&self) -> Result<()>;
+        fn forbid_writes(&self) -> Result<()>;
         fn begin_replay(&self, tables: &[&str]) -> Result<()>;
         fn set_actor(&self, actor: Option<&str>) -> Result<()>;
         fn triggers(&self) -> Result<Option<Vec<Trigger>>>;

@@ -278,6 +278,17 @@ pub trait Session: Send {
         Err(Error::new(ErrorKind::Unsupported, message))
     }
 
+    /// For a transaction that has just begun, and that runs the statements of somebody who may only read: whatever writes MUST
+    /// fail, also a function that a statement calls, as far as the database can prevent it; and what a statement can leave on
+    /// the session's connection, such as a lock or a variable, MUST be gone when the transaction has ended. Default: nothing,
+    /// for engines that [authorize](Self::set_authorizer) each statement, or whose SQL has no such functions.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    fn forbid_writes(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Begins a transaction that applies changes recorded earlier. Until it ends, triggers on the named
     /// tables and all foreign keys have no effect: what they did is among the changes. Change capture
     /// continues. Default: `Begin`, unless foreign keys concern one of the tables.

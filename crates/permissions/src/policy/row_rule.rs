@@ -1,6 +1,9 @@
 //! Row rules: conditions that select the rows of a grant. They may refer to the caller.
 
-use bobak_core::{ColumnSchema, Condition, Error, ErrorKind, Result, TableSchema, Type, Value};
+use bobak_core::{
+    Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Result, Storage, TableSchema,
+    Type, Value,
+};
 
 /// The condition of a grant, as [`Condition::parse_with`] parses it, with the caller's variables as
 /// `:user` and so on. It is kept as text, because the columns are known only with a table.
@@ -58,7 +61,8 @@ impl RowRule {
             let found = variables.iter().find(|(other, _)| other == name);
             found.map(|(_, value)| value.clone())
         };
-        Condition::parse_with(&self.text, table, &variable).map_err(|error| {
+        let rule = Condition::parse_with(&self.text, table, &variable);
+        rule.map(|rule| of_equal_bytes(rule, table)).map_err(|error| {
             let role =
                 self.role.as_ref().map_or_else(String::new, |role| format!(" of the role {role}"));
             let cause = format!("the row rule `{}`{role}: {}", self.text, error.message());
@@ -88,6 +92,55 @@ impl RowRule {
             _ => found.extend(0..table.columns().len()),
         }
     }
+}
+
+/// The rule for a database whose own collations may take other texts for equal: `Ada` for `ada` on MariaDB, or a text with blanks
+/// at its end. Texts that are equal also begin and end with the same bytes, and the comparison still finds them by an index.
+/// Texts that are less or greater, and columns that are compared with each other, remain the database's.
+fn of_equal_bytes(rule: Condition, table: &TableSchema) -> Condition {
+    let all = |parts: Vec<Condition>| {
+        parts.into_iter().map(|part| of_equal_bytes(part, table)).collect::<Vec<_>>()
+    };
+    let equal = |column, value: Value<'static>| Condition::Compare {
+        column,
+        comparison: Comparison::Equal,
+        value,
+    };
+    match rule {
+        Condition::And(parts) => Condition::And(all(parts)),
+        Condition::Or(parts) => Condition::Or(all(parts)),
+        Condition::Not(part) => Condition::Not(Box::new(of_equal_bytes(*part, table))),
+        Condition::Compare { column, comparison: Comparison::Equal, value: Value::Text(text) }
+            if is_binary(table, column) =>
+        {
+            let value = || text.to_string();
+            Condition::And(vec![
+                Condition::StartsWith { column, prefix: value() },
+                Condition::EndsWith { column, suffix: value() },
+                equal(column, Value::Text(text.clone())),
+            ])
+        }
+        Condition::Compare {
+            column,
+            comparison: Comparison::NotEqual,
+            value: Value::Text(text),
+        } if is_binary(table, column) => {
+            let equal = equal(column, Value::Text(text));
+            Condition::Not(Box::new(of_equal_bytes(equal, table)))
+        }
+        Condition::In { column, values } if is_binary(table, column) => {
+            Condition::Or(all(values.into_iter().map(|value| equal(column, value)).collect()))
+        }
+        other => other,
+    }
+}
+
+/// Whether the texts of a column compare by their bytes.
+fn is_binary(table: &TableSchema, column: usize) -> bool {
+    let column = table.columns().get(column);
+    column.is_some_and(|column| {
+        column.storage == Storage::Text && column.collation == Collation::Binary
+    })
 }
 
 /// The column that a text names and the table lacks.

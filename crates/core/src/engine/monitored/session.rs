@@ -53,6 +53,10 @@ impl SessionLayer for MonitoredSession<'_> {
         self.run(&EngineCall::BeginReading, |_| self.inner.begin_reading())
     }
 
+    fn forbid_writes(&self) -> Result<()> {
+        self.inner.forbid_writes()
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         self.run(&EngineCall::Write(write), |progress| {
             self.inner.write(write).inspect(|outcome| progress.rows = rows_of(outcome))

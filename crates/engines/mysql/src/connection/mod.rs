@@ -49,6 +49,8 @@ pub(crate) struct Connection {
     pub phase: ServerPhase,
     /// Whether it cannot be used any more.
     pub broken: bool,
+    /// Whether it is closed with its transaction, because statements may have left locks and variables.
+    pub ends_with_transaction: bool,
 }
 
 /// Called with each row's values and the columns. It returns whether to go on.
@@ -102,6 +104,7 @@ impl Connection {
             statements: PreparedStatementCache::new(MAX_STATEMENTS),
             phase: ServerPhase::Read,
             broken: false,
+            ends_with_transaction: false,
         }
     }
 

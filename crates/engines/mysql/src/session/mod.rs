@@ -227,6 +227,13 @@ impl Session for MySqlSession<'_> {
         self.in_transaction.get()
     }
 
+    fn forbid_writes(&self) -> Result<()> {
+        match &mut self.state()?.transaction {
+            Some(transaction) => transaction.run(Connection::forbid_writes),
+            None => Err(not_open()),
+        }
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         write.table.check_written(write.verb)?;
         let Write { table, verb, fields, values } = *write;

@@ -18,6 +18,15 @@ impl Connection {
         Ok(())
     }
 
+    /// Makes the transaction, in which nothing was done, one that only reads, on a connection that ends with it.
+    pub(crate) fn forbid_writes(&mut self) -> Result<()> {
+        self.ends_with_transaction = true;
+        self.undo();
+        self.command("START TRANSACTION READ ONLY")?;
+        self.phase = ServerPhase::Inside;
+        Ok(())
+    }
+
     /// Undoes the transaction. A server that can't be asked does it by itself.
     fn undo(&mut self) {
         if !self.broken {
@@ -46,6 +55,7 @@ impl TransactionConnection for Connection {
         if !commit || done.is_err() {
             self.undo();
         }
+        self.broken |= self.ends_with_transaction;
         done
     }
 

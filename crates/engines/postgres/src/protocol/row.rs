@@ -66,18 +66,24 @@ pub(crate) struct PgRow<'a> {
 }
 
 impl PgRow<'_> {
-    /// The row, if all of its amounts are amounts.
+    /// The row, if all of its amounts are amounts, and no float is NaN.
     ///
     /// # Errors
-    /// `OutOfRange` for one that Bobak's money cannot hold.
+    /// `OutOfRange` for one that Bobak's money cannot hold, and for NaN.
     #[inline]
     pub fn checked(self) -> Result<Self> {
         for (&(start, end), column) in self.spans.iter().zip(self.columns) {
-            if column.kind == ColumnFormat::Money
-                && end != NULL
-                && !self.body.get(start as usize..end as usize).is_some_and(numeric::is_amount)
-            {
-                return Err(no_amount(&column.name));
+            let bytes = || self.body.get(start as usize..end as usize).unwrap_or_default();
+            let is_value = match column.kind {
+                _ if end == NULL => true,
+                ColumnFormat::Money => numeric::is_amount(bytes()),
+                kind @ (ColumnFormat::Float4 | ColumnFormat::Float8) => {
+                    !matches!(kind.decode(bytes()), ValueRef::Float(float) if float.is_nan())
+                }
+                _ => true,
+            };
+            if !is_value {
+                return Err(no_value(column));
             }
         }
         Ok(self)
@@ -85,9 +91,14 @@ impl PgRow<'_> {
 }
 
 #[cold]
-fn no_amount(column: &str) -> Error {
-    let message = "the server has NaN, or an amount beyond \u{b1}922337203685477.5807";
-    Error::new(ErrorKind::OutOfRange, message).in_column(column.to_owned())
+fn no_value(column: &PgColumn) -> Error {
+    let message = match column.kind {
+        ColumnFormat::Money => "the server has NaN, or an amount beyond \u{b1}922337203685477.5807",
+        _ => {
+            "the server has NaN, which is no value here: SQL such as NULLIF(x, 'NaN') makes it NULL"
+        }
+    };
+    Error::new(ErrorKind::OutOfRange, message).in_column(column.name.clone())
 }
 
 impl Row for PgRow<'_> {

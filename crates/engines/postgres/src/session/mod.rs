@@ -75,6 +75,10 @@ impl Session for PgSession<'_> {
         self.in_transaction.get()
     }
 
+    fn forbid_writes(&self) -> Result<()> {
+        self.state()?.forbid_writes()
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         write.table.check_written(write.verb)?;
         let mut state = self.state()?;

@@ -32,6 +32,8 @@ pub(crate) struct SessionState<'e> {
     pub reason: ErrorKind,
     /// Whether the transaction has changed tables. A rollback reverts that.
     pub altered: bool,
+    /// Whether the transaction runs statements of somebody who may only read.
+    pub only_reads: bool,
     pub savepoints: Savepoints,
     /// What undoes the next operation of this call: nothing was done since.
     pub unused: Option<UndoPoint>,
@@ -75,6 +77,7 @@ impl<'e> SessionState<'e> {
             failed: false,
             reason: ErrorKind::Serialization,
             altered: false,
+            only_reads: false,
             savepoints: Savepoints::default(),
             unused: None,
             next_unused: None,

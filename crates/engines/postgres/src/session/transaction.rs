@@ -28,6 +28,18 @@ impl SessionState<'_> {
         })
     }
 
+    /// Makes the open transaction one that only reads, and whose locks are released at its end.
+    ///
+    /// # Errors
+    /// Those of connecting.
+    pub fn forbid_writes(&mut self) -> Result<()> {
+        self.only_reads = true;
+        self.with(|_, connection| {
+            connection.defer_utility("SET TRANSACTION READ ONLY");
+            Ok(())
+        })
+    }
+
     /// Commits or rolls back.
     ///
     /// # Errors
@@ -42,9 +54,14 @@ impl SessionState<'_> {
         let drained = if failed { Ok(()) } else { self.drain_inside() };
         self.open = false;
         let altered = std::mem::take(&mut self.altered);
+        let only_reads = std::mem::take(&mut self.only_reads);
         let Some(mut pooled) = self.pooled.take() else {
             return Ok(());
         };
+        if only_reads && failed {
+            // It may still hold locks.
+            pooled.is_broken = true;
+        }
         if altered {
             self.database.table_info().clear();
             pooled.forget_statements();
@@ -62,6 +79,9 @@ impl SessionState<'_> {
         }
         let mut rolled_back = false;
         pooled.utility(if commit { "COMMIT" } else { "ROLLBACK" });
+        if only_reads {
+            pooled.utility("DO 'BEGIN PERFORM pg_advisory_unlock_all(); END'");
+        }
         if commit {
             pooled.set_commit_pending();
         }

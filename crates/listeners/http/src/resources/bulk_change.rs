@@ -5,6 +5,7 @@ use crate::database::table::CachedTable;
 use crate::json::read::parse_row;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
+use crate::request::precondition::Precondition;
 use crate::request::selection::take_filter;
 use crate::response::builder::ResponseBuilder;
 use crate::workers::blocking;
@@ -25,6 +26,10 @@ pub(crate) async fn patch(
     let expressions = request.parameters.take("set");
     let (table, condition) = take(request, name).await?;
     if let Some(expressions) = expressions {
+        if request.next_chunk().await?.is_some() {
+            let message = "columns are set by the body or by 'set', and not by both";
+            return Err(Problem::bad_request(message));
+        }
         return set(request, table, condition, &expressions).await;
     }
     let body = request.body(&["application/json", "application/merge-patch+json"]).await?;
@@ -73,6 +78,11 @@ async fn take(
     let table = request.table(name).await?;
     let condition = take_filter(&mut request.parameters, "", &table, None)?;
     request.parameters.finish()?;
+    if !Precondition::new(request.headers()).is_empty() {
+        let message =
+            "If-Match and If-None-Match are for the state of one row: change it by its key";
+        return Err(Problem::bad_request(message));
+    }
     table.schema.check_writable()?;
     let missing = || Problem::bad_request("which rows? Name them by 'filter'");
     Ok((table, condition.ok_or_else(missing)?))

@@ -372,7 +372,15 @@ pub(super) fn write_change(
     // A row that is no longer visible is identified by the key that was.
     let row = if kind == ChangeKind::Delete { &change.before } else { &change.after };
     let key = key_of(table, row);
-    write_row(out, table, table.schema.key().iter().copied(), numbers, &key.as_slice());
+    let write_key = |out: &mut String, key: &[Value<'_>]| {
+        write_row(out, table, table.schema.key().iter().copied(), numbers, &key);
+    };
+    write_key(out, &key);
+    let old_key = key_of(table, &change.before);
+    if kind == ChangeKind::Update && old_key != key {
+        out.push_str(",\"old_key\":");
+        write_key(out, &old_key);
+    }
     out.push_str(",\"row\":");
     match &change.after {
         Some(row) if kind != ChangeKind::Delete => {

@@ -213,12 +213,13 @@ fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::Unsupported => {}
         result => return result,
     }
-    // Without an authorizer, the statement's text decides. A function that it calls may still write,
-    // so the statement runs in a transaction that is never committed.
+    // Without an authorizer, the statement's text decides. A function that it calls may still write, so the statement runs in a
+    // transaction that is never committed, and in which the database itself rejects what it can.
     if !only_reads(text) {
         return Err(Error::new(ErrorKind::Denied, "only statements that read are permitted"));
     }
-    session.control(TransactionControl::Begin)
+    session.control(TransactionControl::Begin)?;
+    session.forbid_writes()
 }
 
 /// Runs a query, and returns its result as JSON.

@@ -96,6 +96,11 @@ pub(crate) async fn put(
 ) -> Result<ResponseBuilder, Problem> {
     let value = PathValue::take(request, table, key, column).await?;
     request.check_media_type(&[MEDIA_TYPE])?;
+    if request.headers().contains_key(CONTENT_RANGE) {
+        let message =
+            "a part of a value can't be written: send the whole value, without Content-Range";
+        return Err(Problem::bad_request(message));
+    }
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let Some(length) = length.and_then(|length| length.parse::<u64>().ok()) else {
         let message = "the request must say how long the value is: send a Content-Length";

@@ -38,6 +38,14 @@ fn rows_that_match_are_changed_and_deleted() {
         server.send("PATCH", "/tables/person/rows", r#"{"rate":1}"#).is(400, "Syntax");
         server.ask("DELETE", "/tables/person/rows", &[], "").is(400, "Syntax");
         server.ask("DELETE", "/tables/person/rows?filter=x%20=", &[], "").is(400, "Syntax");
+        for header in ["if-match", "if-none-match"] {
+            let one = "/tables/person/rows?filter=id%20=%201";
+            let precondition = [("content-type", "application/json"), (header, "\"x\"")];
+            server.ask("DELETE", one, &precondition[1..], "").is(400, "Syntax");
+            server.ask("PATCH", one, &precondition, r#"{"name":"x"}"#).is(400, "Syntax");
+        }
+        let both = "/tables/person/rows?filter=id%20=%201&set=balance%20=%201";
+        server.send("PATCH", both, r#"{"balance":2}"#).is(400, "Syntax");
         assert_eq!(server.ask("DELETE", path, &[], "").ok(200).json(), json!({"changed": 3}));
         assert_eq!(server.ask("DELETE", path, &[], "").ok(200).json(), json!({"changed": 0}));
         let rows = server.get("/tables/person/rows?columns=name").json();

@@ -3,7 +3,7 @@
 use crate::client::{TOKEN, TestServer, memory, sqlite};
 use bobak_core::change_log::{TRACKED_TABLE, log_schema};
 use bobak_core::{Engine, SchemaChange, TableSchema};
-use bobak_http::Settings;
+use bobak_http::{Settings, SqlAccess};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -72,9 +72,12 @@ pub fn track(engine: &dyn Engine) {
 
 #[test]
 fn changes_are_streamed_and_resumed() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Write;
     for engine in [sqlite(), memory()] {
         track(&*engine);
-        let server = TestServer::with(Settings::default(), engine);
+        let engine_has_sql = engine.capabilities().sql;
+        let server = TestServer::with(settings.clone(), engine);
         let mut all = Events::subscribe(&server, "", "");
         let mut rich = Events::subscribe(&server, "?filter=balance+%3E+10", "");
         server.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
@@ -93,6 +96,18 @@ fn changes_are_streamed_and_resumed() {
             (kind.as_str(), &data["key"], &data["row"]),
             ("delete", &json!({"id":1}), &json!(null))
         );
+        if engine_has_sql {
+            let sql = "INSERT INTO person (id, name, balance) VALUES (7, 'Eve', 1)";
+            server.send("POST", "/sql", &json!({ "sql": sql }).to_string()).ok(200);
+            let sql = json!({ "sql": "UPDATE person SET id = 8 WHERE id = 7" }).to_string();
+            server.send("POST", "/sql", &sql).ok(200);
+            assert_eq!(all.next().2["old_key"], json!(null));
+            let (_, kind, data) = all.next();
+            assert_eq!(
+                (kind.as_str(), &data["key"], &data["old_key"]),
+                ("update", &json!({"id":8}), &json!({"id":7}))
+            );
+        }
         let mut again = Events::subscribe(&server, "", &format!("last-event-id: {first}\r\n"));
         assert_eq!(again.next().1, "update");
         let mut since = Events::subscribe(&server, "?since=0", "");

@@ -1,0 +1,136 @@
+//! Callers with few permissions, on servers with tables that Bobak did not make.
+
+use crate::engines::{on_mariadb, on_postgres, on_servers};
+use crate::nested_writes::Counted;
+use bobak::ErrorKind;
+use bobak::ValueRef;
+use bobak::engine::{Engine, Session, Source};
+use bobak::prelude::*;
+use bobak_permissions::{Access, ProtectedDatabase, new_token};
+use std::sync::Arc;
+
+#[derive(Record)]
+struct Item {
+    id: i64,
+    owner: String,
+    seen: i32,
+}
+
+/// The engine as a caller with these grants uses it.
+fn of_caller(engine: &Arc<dyn Engine>, grants: &str) -> Db {
+    let (token, hash) = new_token().unwrap();
+    let access = format!("role tester\n{grants}\ntoken ada {hash} roles tester");
+    let access = Access::from_text(&access).unwrap();
+    let caller = access.authenticate(&bobak_wire::Credentials::Token(token), false).unwrap();
+    let database = ProtectedDatabase::new("shop", Arc::clone(engine));
+    let builder = Db::builder().record::<Item>();
+    builder.open_engine(Counted::new(database.engine_for(&caller))).unwrap()
+}
+
+/// A row rule compares texts by their bytes, although the table's collation does not: otherwise `ada` would be `ADA`, too.
+fn rules_compare_bytes(url: &str, table: &str, equal: &[&str]) {
+    let engine = bobak::engine::open(url).unwrap();
+    let session = engine.session().unwrap();
+    session.execute(table, &[]).unwrap();
+    for (id, owner) in (2..).zip(equal) {
+        let insert = format!("INSERT INTO item (id, owner, seen) VALUES ({id}, '{owner}', 0)");
+        session.execute(&insert, &[]).unwrap();
+    }
+    session.execute("INSERT INTO item (id, owner, seen) VALUES (1, 'ada', 0)", &[]).unwrap();
+    for rule in ["owner = :user", "owner in ('x', :user)", "not owner <> :user"] {
+        let grants = format!("read, update, delete on item where {rule}");
+        let db = of_caller(&engine, &grants);
+        let items = db.table::<Item>().unwrap();
+        let owners: Vec<_> = items.list(Query::all()).unwrap();
+        let owners: Vec<_> = owners.iter().map(|item| (item.id, &*item.owner)).collect();
+        assert_eq!(owners, [(1, "ada")], "{rule}");
+        assert_eq!(items.count(Query::all()).unwrap(), 1, "{rule}");
+        assert_eq!(items.set_where(Item::ID.gt(0), [Item::SEEN.set(1)]).unwrap(), 1, "{rule}");
+        assert!(!items.set(2, [Item::SEEN.set(1)]).unwrap(), "{rule}");
+        assert!(!items.delete(2).unwrap(), "{rule}");
+    }
+    assert_eq!(rows(&*session, "SELECT id FROM item WHERE seen <> 0"), Ok(vec![Some(1)]));
+}
+
+#[test]
+fn row_rules_compare_bytes_whatever_the_collation() {
+    on_mariadb(|url| {
+        let table = "CREATE TABLE item (id BIGINT PRIMARY KEY, owner VARCHAR(20), seen INT) \
+                     COLLATE utf8mb4_general_ci";
+        rules_compare_bytes(url, table, &["ADA", "ada ", "\u{e1}da"]);
+    });
+    on_postgres(|url| {
+        let collation = "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', \
+                         deterministic = false)";
+        bobak::engine::open(url).unwrap().session().unwrap().execute(collation, &[]).unwrap();
+        let table = "CREATE TABLE item (id BIGINT PRIMARY KEY, owner TEXT COLLATE any_case, \
+                     seen INT)";
+        rules_compare_bytes(url, table, &["ADA"]);
+    });
+}
+
+/// Runs a statement in a transaction that only reads.
+fn read_only(engine: &dyn Engine, text: &str) -> Result<Vec<Option<i64>>, ErrorKind> {
+    let session = engine.session().unwrap();
+    session.control(bobak::engine::TransactionControl::Begin).unwrap();
+    session.forbid_writes().unwrap();
+    rows(&*session, text)
+}
+
+fn rows(session: &dyn Session, text: &str) -> Result<Vec<Option<i64>>, ErrorKind> {
+    let mut rows = Vec::new();
+    let read = session.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
+        rows.push(match row.get(0) {
+            ValueRef::Int(int) => Some(int),
+            _ => None,
+        });
+        Ok(true)
+    });
+    read.map(|()| rows).map_err(|error| error.kind())
+}
+
+#[test]
+fn statements_of_readers_leave_nothing() {
+    on_servers(|url| {
+        let engine = bobak::engine::open(&format!("{url}{}connections=1", mark(url))).unwrap();
+        let run = |sql: &str| engine.session().unwrap().execute(sql, &[]).unwrap();
+        run("CREATE TABLE note (id BIGINT PRIMARY KEY)");
+        run("CREATE SEQUENCE numbers");
+        let is_postgres = url.starts_with("postgres");
+        let writes = match is_postgres {
+            true => [
+                "SELECT nextval('numbers')",
+                "SELECT setval('numbers', 100)",
+                "WITH a AS (INSERT INTO note VALUES (1) RETURNING id) SELECT id FROM a",
+            ],
+            false => [
+                "SELECT nextval(numbers)",
+                "SELECT setval(numbers, 100)",
+                "INSERT INTO note VALUES (1) RETURNING id",
+            ],
+        };
+        for text in writes {
+            assert_eq!(read_only(&*engine, text), Err(ErrorKind::ReadOnly), "{text}");
+        }
+        let (lock, is_free) = match is_postgres {
+            true => (
+                "SELECT pg_advisory_lock(1)::text::int8",
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'",
+            ),
+            false => (
+                "SELECT get_lock('a', 1) + (@a := 5) * 0",
+                "SELECT coalesce(@a, 0) + release_all_locks()",
+            ),
+        };
+        let _ = read_only(&*engine, lock);
+        assert_eq!(rows(&*engine.session().unwrap(), is_free), Ok(vec![Some(0)]), "{is_free}");
+        assert_eq!(read_only(&*engine, "SELECT count(*) FROM note"), Ok(vec![Some(0)]));
+        // The connection writes again.
+        run("INSERT INTO note VALUES (7)");
+    });
+}
+
+/// What is before another setting of the URL.
+fn mark(url: &str) -> char {
+    if url.contains('?') { '&' } else { '?' }
+}
