@@ -1,6 +1,6 @@
 //! Encodes and decodes conditions and assignments.
 
-use crate::reader::{MessageReader, corrupt, wrong};
+use crate::reader::{MessageReader, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
 use crate::writer::Encode;
 use crate::{Handles, Limits, OtherTables, value};
@@ -212,15 +212,18 @@ fn read_pattern(reader: &mut MessageReader<'_>) -> Result<String> {
 pub(crate) fn read_escape(reader: &mut MessageReader<'_>) -> Result<char> {
     let mut characters = reader.text()?.chars();
     match (characters.next(), characters.next()) {
-        (Some(escape), None) if bobak_core::check_escape(escape).is_ok() => Ok(escape),
-        _ => Err(corrupt("an escape that is not one character other than % and _")),
+        (Some(escape), None) => bobak_core::check_escape(escape).map(|()| escape),
+        _ => Err(Error::new(ErrorKind::Syntax, "an escape character must be one character")),
     }
 }
 
 /// A comparison never has NULL: `IS NULL` is a condition of its own.
 fn read_value(reader: &mut MessageReader<'_>) -> Result<bobak_core::Value<'static>> {
     match value::read(reader)? {
-        value if value.is_null() => Err(corrupt("a comparison with NULL")),
+        value if value.is_null() => {
+            let message = "nothing is equal to NULL: ask whether the column is NULL";
+            Err(Error::new(ErrorKind::Misuse, message))
+        }
         value => Ok(value),
     }
 }

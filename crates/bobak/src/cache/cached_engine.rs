@@ -142,6 +142,27 @@ pub(super) fn get(
     Ok(found)
 }
 
+/// Reads a row from `session`, and forgets the cached one if it is another: a write that failed because of it can then be made
+/// again with the current row.
+pub(super) fn get_current(
+    caches: &EngineCaches,
+    session: &dyn Session,
+    table: &Arc<TableSchema>,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    let (Some((store, _)), Some(own)) = (caches.of(table), CacheKey::of(key)) else {
+        return session.get(table, key, row);
+    };
+    let mut bytes = Vec::new();
+    let found = session.get(table, key, &mut |found| {
+        encode(&mut bytes, found)?;
+        row(found)
+    })?;
+    store.forget_outdated(&own, bytes.get(FRAME..).filter(|_| found));
+    Ok(found)
+}
+
 #[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use super::*;

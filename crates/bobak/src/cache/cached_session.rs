@@ -1,6 +1,6 @@
 //! A session whose writes remove cached rows.
 
-use super::cached_engine::get;
+use super::cached_engine::{get, get_current};
 use super::fill;
 use super::record_cache::CacheKey;
 use super::staleness::{EngineCaches, PendingWrite, Staleness};
@@ -142,7 +142,7 @@ impl SessionLayer for CachedSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         if self.inner.in_transaction() || self.handing_out.get() {
-            return self.inner.get(table, key, row);
+            return get_current(self.caches, &*self.inner, table, key, row);
         }
         get(self.caches, UncachedSource::Session(&*self.inner), table, key, row)
     }

@@ -159,6 +159,13 @@ impl RecordCache {
         }
     }
 
+    /// Forgets the row with this key if it is another than the one that the engine has: another program has written it.
+    pub(crate) fn forget_outdated(&self, key: &CacheKey, current: Option<&[u8]>) {
+        if self.rows.get(key).is_some_and(|kept| Some(&*kept.row) != current) {
+            self.rows.remove(key);
+        }
+    }
+
     /// Whether each key has exactly one encoded form.
     pub(crate) fn has_plain_keys(&self) -> bool {
         !self.folds

@@ -119,7 +119,7 @@ fn statements_of_readers_leave_nothing() {
             ),
             false => (
                 "SELECT get_lock('a', 1) + (@a := 5) * 0",
-                "SELECT coalesce(@a, 0) + release_all_locks()",
+                "SELECT CAST(coalesce(@a, 0) + release_all_locks() AS SIGNED)",
             ),
         };
         let _ = read_only(&*engine, lock);
@@ -127,6 +127,16 @@ fn statements_of_readers_leave_nothing() {
         assert_eq!(read_only(&*engine, "SELECT count(*) FROM note"), Ok(vec![Some(0)]));
         // The connection writes again.
         run("INSERT INTO note VALUES (7)");
+    });
+}
+
+#[test]
+fn a_colon_next_to_parameters_is_a_syntax_error() {
+    on_mariadb(|url| {
+        let db = Db::open(url).unwrap();
+        let error = db.sql::<i64>("SELECT 5::text, ?", [1]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Syntax, "{error}");
+        assert_eq!(db.sql::<i64>("SELECT 5", ()).unwrap(), [5]);
     });
 }
 

@@ -3,11 +3,12 @@
 use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
 use bobak::schema::{TableSchema, Type};
 
-/// Keywords, and what the generated classes use in their bodies.
+/// Keywords, and what the generated classes use in their bodies: a field with the name of a type would hide the type.
 const KEYWORDS: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "bobak", "break", "class",
-    "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if",
-    "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try",
+    "Any", "Decimal", "False", "None", "True", "UUID", "and", "as", "assert", "async", "await",
+    "bobak", "bool", "break", "bytes", "class", "continue", "def", "del", "dict", "dt", "elif",
+    "else", "except", "finally", "float", "for", "from", "global", "if", "import", "in", "int",
+    "is", "lambda", "list", "nonlocal", "not", "or", "pass", "raise", "return", "str", "try",
     "while", "with", "yield",
 ];
 

@@ -60,7 +60,8 @@ fn tables_are_printed_as_records_of_the_clients() {
     let program = Program::new();
     let db = bobak::Db::open(&format!("sqlite:{}", program.path("t.db").display())).expect("opens");
     for sql in [
-        "CREATE TABLE order_lines (id INTEGER PRIMARY KEY, \"type\" TEXT, amount REAL NOT NULL)",
+        "CREATE TABLE order_lines (id INTEGER PRIMARY KEY, \"type\" TEXT, amount REAL NOT NULL, \
+         \"int\" INTEGER)",
         "CREATE VIEW lengths AS SELECT 1 AS one",
     ] {
         db.execute(sql, ()).expect(sql);
@@ -77,6 +78,7 @@ type OrderLine struct {
 	ID     int64   `bobak:"id"`
 	Type   *string `bobak:"type"`
 	Amount float64 `bobak:"amount"`
+	Int    *int64  `bobak:"int"`
 }
 
 // TableName names the table of OrderLine.
@@ -100,6 +102,7 @@ class OrderLine:
     id: int = 0
     type: str | None = None
     amount: float
+    int_: int | None = bobak.column(name="int", default=None)
 
     __table__ = "order_lines"
 "#
@@ -114,12 +117,14 @@ export interface OrderLine {
   id: bigint;
   type: string | null;
   amount: number;
+  int: bigint | null;
 }
 
 export const orderLineTable = table("order_lines", [
   column("id", "i64"),
   column("type", "text", { nullable: true }),
   column("amount", "f64"),
+  column("int", "i64", { nullable: true }),
 ]);
 
 /** The tables by name, for `connect<Tables>(url)`. */

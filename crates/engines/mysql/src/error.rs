@@ -23,7 +23,9 @@ pub(crate) fn is_fatal(error: &mysql::Error) -> bool {
         }
         // Nothing was sent.
         mysql::Error::DriverError(
-            DriverError::MismatchedStmtParams(..) | DriverError::PacketTooLarge,
+            DriverError::MismatchedStmtParams(..)
+            | DriverError::PacketTooLarge
+            | DriverError::MixedParams,
         ) => false,
         _ => true,
     }
@@ -53,6 +55,12 @@ pub(crate) fn translate(
         }
         mysql::Error::DriverError(DriverError::MismatchedStmtParams(wanted, given)) => {
             Error::wrong_number(ErrorKind::Misuse, *given, usize::from(*wanted), "parameter")
+        }
+        // The driver takes a colon before a word for a parameter with a name.
+        mysql::Error::DriverError(DriverError::MixedParams) => {
+            let message = "the statement has a colon before a word, such as x::text, next to its \
+                           parameters: write CAST(x AS type)";
+            Error::new(ErrorKind::Syntax, message)
         }
         mysql::Error::DriverError(DriverError::PacketTooLarge) => {
             let message = "a value is larger than the server's max_allowed_packet: raise it on \
