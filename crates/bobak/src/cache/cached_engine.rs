@@ -142,8 +142,8 @@ pub(super) fn get(
     Ok(found)
 }
 
-/// Reads a row from `session`, and forgets the cached one if it is another: a write that failed because of it can then be made
-/// again with the current row.
+/// Reads a row from `session`, and forgets the cached one if they differ: if a write failed because of the cached row, the caller
+/// then reads the current one.
 pub(super) fn get_current(
     caches: &EngineCaches,
     session: &dyn Session,

@@ -159,7 +159,7 @@ impl RecordCache {
         }
     }
 
-    /// Forgets the row with this key if it is another than the one that the engine has: another program has written it.
+    /// Forgets the row with this key if it differs from the engine's, which another program has written.
     pub(crate) fn forget_outdated(&self, key: &CacheKey, current: Option<&[u8]>) {
         if self.rows.get(key).is_some_and(|kept| Some(&*kept.row) != current) {
             self.rows.remove(key);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const FILE: &str = "BOBAK_TEST_CACHE_FILE";
 
-fn open(url: &str, options: CacheOptions) -> Db {
+pub fn open(url: &str, options: CacheOptions) -> Db {
     let db = Db::builder().cache::<Person>(options).open(url).unwrap();
     db.create_missing_tables().unwrap();
     db
@@ -196,28 +196,6 @@ fn a_record_is_read_again_after_its_time_to_live() {
     assert_eq!(people.require(id).unwrap().age, 2);
 }
 
-/// A program whose write fails because its record is old reads the current one in a transaction, and then has it.
-#[test]
-fn a_transaction_that_reads_another_record_forgets_the_cached_one() {
-    let (_folder, url) = file();
-    let db = open(&url, CacheOptions::new().time_to_live(Duration::from_secs(3_600)));
-    let other = Db::builder().record::<Person>().open(&url).unwrap();
-    let people = db.table::<Person>().unwrap();
-    let ids = ["ada", "bob"].map(|name| people.insert(&person(name, 1)).unwrap());
-    ids.map(|id| people.require(id).unwrap());
-    let theirs = other.table::<Person>().unwrap();
-    theirs.set(ids[0], [Person::AGE.set(2)]).unwrap();
-    theirs.delete(ids[1]).unwrap();
-    assert_eq!(ids.map(|id| people.require(id).unwrap().age), [1, 1]);
-    let transaction = db.begin().unwrap();
-    let current = transaction.table::<Person>().unwrap();
-    assert_eq!(current.require(ids[0]).unwrap().age, 2);
-    assert!(current.get(ids[1]).unwrap().is_none());
-    transaction.rollback().unwrap();
-    assert_eq!(people.require(ids[0]).unwrap().age, 2);
-    assert!(people.get(ids[1]).unwrap().is_none());
-}
-
 #[test]
 fn queries_fill_the_cache() {
     for url in ["memory:", "sqlite::memory:"] {
@@ -368,7 +346,7 @@ fn two_handles(url: &str) -> (Db, Db) {
     (db, other)
 }
 
-fn file() -> (tempfile::TempDir, String) {
+pub fn file() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("app.db").display());
     (folder, url)

@@ -25,6 +25,8 @@ mod batches;
 mod blobs; // values read and written in parts
 #[cfg(feature = "cache")]
 mod cache;
+#[cfg(feature = "cache")]
+mod cache_outdated; // records that another program has written
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod callers_of_servers; // callers with few permissions, on servers with tables of other programs
 mod change_capture;
