@@ -157,7 +157,8 @@ pub mod relation {
     pub use crate::links::{RecordLinks, ReplacedLinks};
     pub use crate::nested::NestedRecord;
     pub use bobak_core::{
-        AnyReference, AnyReferenceColumns, RecordRelation, RefersTo, RelationStep, ToMany, ToOne,
+        AnyReference, AnyReferenceColumns, ColumnPair, FieldReference, RecordRelation, RefersTo,
+        RelationStep, ToMany, ToOne,
     };
     pub use bobak_derive::AnyReference;
 }

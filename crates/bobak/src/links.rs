@@ -109,15 +109,17 @@ impl LinkTable {
     fn of<A: Record, B: Record>(relation: ToMany<A, B>) -> Result<Self> {
         let mut steps = relation.steps();
         if let (Some(first), Some(second), None) = (steps.next(), steps.next(), steps.next()) {
-            let (table, from) = (first.table(), first.to_column());
-            let to = second.from_column(table);
-            let is_key = |record: &TableSchema, column| *record.key() == [column];
+            let table = first.table();
+            let ((from, more), (to, more_to)) =
+                (first.split_pairs(A::schema()), second.split_pairs(table));
             let is_plain = first.to_text().is_none() && second.from_text().is_none();
-            if is_plain
-                && is_key(A::schema(), first.from_column(A::schema()))
-                && is_key(B::schema(), second.to_column())
-            {
-                return Ok(Self { table, from, to });
+            if !more.is_empty() || !more_to.is_empty() {
+                let message = "a link table with a reference by several fields: insert and delete \
+                               its records instead";
+                return Err(Error::new(ErrorKind::Misuse, message));
+            }
+            if is_plain && A::schema().is_key([from.from]) && B::schema().is_key([to.to]) {
+                return Ok(Self { table, from: from.to, to: to.from });
             }
         }
         let message = "the relation does not go through a link table: it needs the inverse of a \

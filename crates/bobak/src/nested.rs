@@ -4,8 +4,9 @@ use crate::handle::SessionSource;
 use crate::table::Table;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    Error, ErrorKind, FieldSet, GeneratedKey, Key, OnError, Outcome, Record, Result, Session,
-    TableSchema, ToMany, Value, Verb, Write, WriteBatch, atomically, check_loaded, prepare_insert,
+    ColumnPair, Error, ErrorKind, FieldSet, GeneratedKey, Key, OnError, Outcome, Record, Result,
+    Session, TableSchema, ToMany, Value, Verb, Write, WriteBatch, atomically, check_loaded,
+    prepare_insert,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -64,12 +65,11 @@ struct NestedRow {
     children: Vec<(ChildLink, Vec<NestedRow>)>,
 }
 
-/// How new rows refer to the row above: `column` of their table gets the value of the column `from` of that row.
-#[derive(Clone, Copy, Debug)]
+/// How new rows refer to the row above: columns of their table get the values of columns of that row.
+#[derive(Debug)]
 struct ChildLink {
     table: &'static Arc<TableSchema>,
-    column: usize,
-    from: usize,
+    pairs: Vec<ColumnPair>,
 }
 
 /// New rows of one table at one depth, which are inserted together.
@@ -107,7 +107,7 @@ impl<T: Record> NestedRecord<T> {
             self.error.get_or_insert(error);
             return self;
         };
-        let (column, from) = (step.to_column(), step.from_column(T::schema()));
+        let (table, pairs) = (step.table(), step.pairs(T::schema()).collect());
         let mut rows = Vec::new();
         for record in records {
             let NestedRecord { mut row, error, .. } = record.into();
@@ -119,7 +119,7 @@ impl<T: Record> NestedRecord<T> {
             }
             rows.push(row);
         }
-        self.row.children.push((ChildLink { table: step.table(), column, from }, rows));
+        self.row.children.push((ChildLink { table, pairs }, rows));
         self
     }
 }
@@ -208,11 +208,12 @@ fn insert_levels(
 
 /// Moves the rows that refer to a row, which is inserted, to their levels.
 fn add_children(levels: &mut Vec<NewLevel>, row: NestedRow, depth: usize) {
-    for (ChildLink { table, column, from }, children) in row.children {
-        let value = row.values.get(from).cloned().unwrap_or_default();
+    for (ChildLink { table, pairs }, children) in row.children {
         let linked = children.into_iter().map(|mut child| {
-            if let Some(slot) = child.values.get_mut(column) {
-                slot.clone_from(&value);
+            for pair in &pairs {
+                if let Some(slot) = child.values.get_mut(pair.to) {
+                    *slot = row.values.get(pair.from).cloned().unwrap_or_default();
+                }
             }
             child
         });

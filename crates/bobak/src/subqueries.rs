@@ -1,7 +1,7 @@
 //! Subqueries of conditions, replaced by their values where the engine cannot run them.
 
 use crate::handle::SessionSource;
-use bobak_core::{Condition, Error, Result, Row, Select, Session, Source, SubQuery};
+use bobak_core::{Condition, Error, Result, Row, Select, Session, Source, SubQuery, SubQueryRows};
 
 /// The index of no engine.
 pub(crate) const NO_ENGINE: usize = usize::MAX;
@@ -42,15 +42,12 @@ impl SessionSource<'_> {
         if keeping == engine && self.engines().engine(engine)?.capabilities().subqueries {
             return Ok(Condition::InQuery { column, query: Box::new(query) });
         }
-        let mut values = Vec::new();
+        let mut rows = SubQueryRows::new(&query, column);
         self.query(query.to_select(), &mut |row| {
-            let value = row.get(0);
-            if !value.is_null() {
-                values.push(value.to_owned());
-            }
+            rows.push(row);
             Ok(true)
         })?;
-        Ok(Condition::In { column, values })
+        Ok(rows.into_condition())
     }
 
     /// Runs a query on the engine that keeps its table: in the session of this source if it is the same engine.

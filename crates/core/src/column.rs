@@ -2,7 +2,8 @@
 
 use crate::nearest::{Distance, Metric, VectorField};
 use crate::{
-    Comparison, Condition, Expr, Expression, Field, Filter, Order, OrderBy, Summable, ToOne, Value,
+    ColumnPair, Comparison, Condition, Expr, Expression, Field, FieldReference, Filter, Order,
+    OrderBy, Summable, ToOne, Value,
 };
 use std::marker::PhantomData;
 
@@ -170,6 +171,22 @@ impl<T, V> Column<T, V> {
         V: Field,
     {
         ToOne::new(self.index, V::NULLABLE)
+    }
+
+    /// One field of a reference [by several](ToOne::by_fields): the other one is a field of the record referred to.
+    ///
+    /// # Panics
+    /// If the types are stored in different forms: when the program is compiled, for a constant.
+    #[must_use]
+    pub const fn refers_to_field<B, W>(self, other: Column<B, W>) -> FieldReference<T, B>
+    where
+        V: Field,
+        W: Field,
+    {
+        let same = V::TYPE.storage() as u8 == W::TYPE.storage() as u8;
+        assert!(same, "a field is not of the type of the field that it refers to");
+        let pair = ColumnPair { from: self.index, to: other.index };
+        FieldReference::new(pair, V::NULLABLE)
     }
 
     /// Ascending order, NULL first.

@@ -287,9 +287,10 @@ impl Condition {
         };
         Ok(match self {
             Self::InQuery { column, query } => {
-                let SubQuery { table, column: selected, condition } = *query;
-                let condition = condition.map(|part| part.replace_subqueries(run)).transpose()?;
-                run(column, SubQuery { table, column: selected, condition })?
+                let mut query = *query;
+                let replace = |part: Self| part.replace_subqueries(run);
+                query.condition = query.condition.map(replace).transpose()?;
+                run(column, query)?
             }
             Self::And(parts) => Self::And(each(parts)?),
             Self::Or(parts) => Self::Or(each(parts)?),

@@ -43,13 +43,15 @@ impl Condition {
         match self {
             Self::Compare { column, .. }
             | Self::In { column, .. }
-            | Self::InQuery { column, .. }
             | Self::Like { column, .. }
             | Self::LikeEscape { column, .. }
             | Self::Contains { column, .. }
             | Self::EndsWith { column, .. }
             | Self::StartsWith { column, .. }
             | Self::IsNull { column } => each(*column),
+            Self::InQuery { column, query } => {
+                query.pairs(*column).for_each(|pair| each(pair.from));
+            }
             Self::CompareColumns { left, right, .. } => {
                 each(*left);
                 each(*right);

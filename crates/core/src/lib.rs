@@ -28,6 +28,7 @@ mod error;
 mod estimates;
 mod expression;
 mod field;
+mod field_reference;
 mod fieldset;
 mod folded_value;
 mod generated_columns;
@@ -103,6 +104,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;
 pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};
 pub use field::Field;
+pub use field_reference::{ColumnPair, FieldReference};
 pub use fieldset::FieldSet;
 pub use folded_value::FoldedValue;
 pub use generated_columns::check_generated_columns;
@@ -139,7 +141,7 @@ pub use schema::{
 };
 pub use soft_delete::SoftDelete;
 pub use sql_arguments::{SqlArgument, SqlArguments};
-pub use subquery::SubQuery;
+pub use subquery::{SubQuery, SubQueryRows};
 pub use sum::Sum;
 pub use template::{QueryTemplate, SlotValues, TemplateParameter, TemplateQuery};
 pub use types::{

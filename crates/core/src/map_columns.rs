@@ -19,13 +19,16 @@ impl Condition {
         match &mut self {
             Self::Compare { column, .. }
             | Self::In { column, .. }
-            | Self::InQuery { column, .. }
             | Self::Like { column, .. }
             | Self::LikeEscape { column, .. }
             | Self::Contains { column, .. }
             | Self::EndsWith { column, .. }
             | Self::StartsWith { column, .. }
             | Self::IsNull { column } => *column = index(*column),
+            Self::InQuery { column, query } => {
+                *column = index(*column);
+                query.more.iter_mut().for_each(|pair| pair.from = index(pair.from));
+            }
             Self::CompareColumns { left, right, .. } => {
                 (*left, *right) = (index(*left), index(*right));
             }

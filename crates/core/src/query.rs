@@ -410,13 +410,14 @@ impl<T> From<&Self> for Query<T> {
 }
 
 impl SubQuery {
-    /// The query for its distinct values, which may include NULL.
+    /// The query for its distinct rows, which may include NULL.
     #[must_use]
     pub fn to_select(&self) -> Select {
+        let columns: Vec<_> = self.pairs(self.column).map(|pair| pair.to).collect();
         Select {
-            columns: vec![Expr::Column(self.column)],
+            columns: columns.iter().copied().map(Expr::Column).collect(),
             condition: self.condition.clone(),
-            group: vec![self.column],
+            group: columns,
             order: Vec::new(),
             ..Select::all(&self.table)
         }

@@ -1,18 +1,26 @@
 //! Relations between records: constants next to the columns, from which filters and shapes are built.
 
-use crate::{Comparison, Condition, Field, Filter, Record, SubQuery, TableSchema, Value, ValueRef};
+use crate::field_reference::MorePairs;
+use crate::{
+    ColumnPair, Comparison, Condition, FieldReference, Filter, ForeignKey, FromRow, OnDelete,
+    Record, SubQuery, TableSchema, Value, ValueRef,
+};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The most steps of a [`ToMany`].
 const MAX_STEPS: usize = 4;
 
-/// A reference from each record `A` to at most one record `B`: the value of one column of `A` is the key of a `B`.
+/// A reference from each record `A` to at most one record `B`: the value of one column of `A` is the key of a `B`, or those of
+/// several columns are those of columns of a `B`. With NULL in one of them, a record refers to none.
 ///
 /// The derive makes a constant for each field with `references = B`, named like the field in capitals without `_ID`; with
-/// `_REF` added if the field's name does not end in `_id`, or if another field has that name.
+/// `_REF` added if the field's name does not end in `_id`, or if another field has that name. It makes one for each
+/// `foreign_key(a, b, references = B(c, d))`, named like `B` in capitals.
 pub struct ToOne<A, B> {
     column: usize,
+    target: LinkColumn,
+    more: MorePairs,
     nullable: bool,
     /// For a reference to a record of any type: the column of `A` with the name of the table.
     tag: Option<TableTag>,
@@ -26,7 +34,8 @@ pub struct ToMany<A, B> {
     records: PhantomData<fn() -> (A, B)>,
 }
 
-/// One step of a relation: the rows of `table` in which `to` has the value that `from` has in a row of the table before.
+/// One step of a relation: the rows of `table` in which `to` has the value that `from` has in a row of the table before, and
+/// so have the columns of `more` pairs.
 #[derive(Clone, Copy)]
 pub struct RelationStep {
     from: LinkColumn,
@@ -34,6 +43,7 @@ pub struct RelationStep {
     from_tag: Option<TableTag>,
     table: fn() -> &'static Arc<TableSchema>,
     to: LinkColumn,
+    more: MorePairs,
     /// What the step's own rows must have to be linked.
     to_tag: Option<TableTag>,
 }
@@ -61,7 +71,7 @@ enum LinkColumn {
 }
 
 impl LinkColumn {
-    /// Its index in a table. A key of several columns has no such index; the derive rejects references to it.
+    /// Its index in a table. A key of several columns has no such index; the derive rejects references to it by one field.
     fn of(self, table: &TableSchema) -> usize {
         match (self, table.key()) {
             (Self::Index(index), _) => index,
@@ -78,16 +88,28 @@ impl RelationStep {
         (self.table)()
     }
 
-    /// The index of the linked column in the table before.
-    #[must_use]
-    pub fn from_column(&self, before: &TableSchema) -> usize {
-        self.from.of(before)
+    /// The linked columns: those of the table before, each with that of the step's own table which has the same value.
+    pub fn pairs(&self, before: &TableSchema) -> impl Iterator<Item = ColumnPair> {
+        let first = ColumnPair { from: self.from.of(before), to: self.to.of(self.table()) };
+        [first].into_iter().chain(self.more.as_slice().iter().copied())
     }
 
-    /// The index of the linked column in the step's own table.
+    /// The indexes of the linked columns in the table before.
+    pub fn from_columns(&self, before: &TableSchema) -> impl Iterator<Item = usize> {
+        self.pairs(before).map(|pair| pair.from)
+    }
+
+    /// The indexes of the linked columns in the step's own table.
+    pub fn to_columns(&self) -> impl Iterator<Item = usize> {
+        let more = self.more.as_slice().iter().map(|pair| pair.to);
+        [self.to.of(self.table())].into_iter().chain(more)
+    }
+
+    /// The first pair of linked columns, and the others.
     #[must_use]
-    pub fn to_column(&self) -> usize {
-        self.to.of(self.table())
+    pub fn split_pairs(&self, before: &TableSchema) -> (ColumnPair, Vec<ColumnPair>) {
+        let first = ColumnPair { from: self.from.of(before), to: self.to.of(self.table()) };
+        (first, self.more.as_slice().to_vec())
     }
 
     /// The column of the table before, and the text that it must have for a row to be linked.
@@ -164,13 +186,38 @@ impl<A, B> ToOne<A, B> {
     /// A reference by the column at this index of `A`'s schema. The derive calls it.
     #[must_use]
     pub const fn new(column: usize, nullable: bool) -> Self {
-        Self { column, nullable, tag: None, records: PhantomData }
+        let (target, more) = (LinkColumn::Key, MorePairs::NONE);
+        Self { column, target, more, nullable, tag: None, records: PhantomData }
+    }
+
+    /// A reference by several fields, without a foreign key in the table: for a record that another engine keeps, or a table
+    /// that another program made. The fields referred to are the key of `B`, or unique together.
+    ///
+    /// ```
+    /// # use bobak_core::{Column, ToOne};
+    /// # struct Order; struct Line;
+    /// # impl Order { const SHOP: Column<Order, i64> = Column::new(0); const NUMBER: Column<Order, i64> = Column::new(1); }
+    /// # impl Line { const SHOP: Column<Line, i64> = Column::new(0); const ORDER_NUMBER: Column<Line, i64> = Column::new(1); }
+    /// const ORDER: ToOne<Line, Order> = ToOne::by_fields([
+    ///     Line::SHOP.refers_to_field(Order::SHOP),
+    ///     Line::ORDER_NUMBER.refers_to_field(Order::NUMBER),
+    /// ]);
+    /// ```
+    ///
+    /// # Panics
+    /// For no field, and for more than 8: when the program is compiled, for a constant.
+    #[must_use]
+    pub const fn by_fields<const N: usize>(fields: [FieldReference<A, B>; N]) -> Self {
+        let (first, more, nullable) = MorePairs::of_fields(fields);
+        let (column, target) = (first.from, LinkColumn::Index(first.to));
+        Self { column, target, more, nullable, tag: None, records: PhantomData }
     }
 
     /// A reference by the column at an index, of the records that have the name of `B`'s table in another column.
     pub(crate) const fn of_any(column: usize, tag_column: usize, table: &'static str) -> Self {
         let tag = Some(TableTag { column: tag_column, table });
-        Self { column, nullable: true, tag, records: PhantomData }
+        let (target, more) = (LinkColumn::Key, MorePairs::NONE);
+        Self { column, target, more, nullable: true, tag, records: PhantomData }
     }
 
     /// Whether a record `A` may refer to none.
@@ -184,9 +231,9 @@ impl<A: Record, B: Record> ToOne<A, B> {
     /// The records `A` that refer to a `B`.
     #[must_use]
     pub const fn inverse(self) -> ToMany<B, A> {
-        let (from, to) = (LinkColumn::Key, LinkColumn::Index(self.column));
-        let (from_tag, to_tag) = (None, self.tag);
-        ToMany::single(RelationStep { from, from_tag, table: <A as Record>::schema, to, to_tag })
+        let (from, to, more) = (self.target, LinkColumn::Index(self.column), self.more.swapped());
+        let (from_tag, to_tag, table) = (None, self.tag, <A as Record>::schema);
+        ToMany::single(RelationStep { from, from_tag, table, to, more, to_tag })
     }
 
     /// Records that refer to a record that matches the filter.
@@ -198,15 +245,32 @@ impl<A: Record, B: Record> ToOne<A, B> {
     /// The reference as a relation to many, of which there is at most one.
     #[must_use]
     pub const fn as_many(self) -> ToMany<A, B> {
-        let (from, to) = (LinkColumn::Index(self.column), LinkColumn::Key);
-        let (from_tag, to_tag) = (self.tag, None);
-        ToMany::single(RelationStep { from, from_tag, table: <B as Record>::schema, to, to_tag })
+        let (from, to, more) = (LinkColumn::Index(self.column), self.target, self.more);
+        let (from_tag, to_tag, table) = (self.tag, None, <B as Record>::schema);
+        ToMany::single(RelationStep { from, from_tag, table, to, more, to_tag })
     }
 
     /// The records that the referenced record refers to.
     #[must_use]
     pub const fn then<C: Record>(self, next: ToOne<B, C>) -> ToMany<A, C> {
         self.as_many().then(next)
+    }
+}
+
+impl<A, B: Record + FromRow> ToOne<A, B> {
+    /// The foreign key of a reference [by fields](ToOne::by_fields). The derive calls it: it does not ask for the schema of
+    /// `B`, which may refer back.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn foreign_key(self, on_delete: OnDelete) -> ForeignKey {
+        let names = <B as FromRow>::columns().unwrap_or_default();
+        let name = |column: usize| names.get(column).copied().unwrap_or_default();
+        let first = match self.target {
+            LinkColumn::Key => B::KEY_COLUMN,
+            LinkColumn::Index(column) => name(column),
+        };
+        let more = self.more.as_slice().iter().map(|pair| name(pair.to));
+        ForeignKey::new(B::TABLE, [first].into_iter().chain(more), on_delete)
     }
 }
 
@@ -269,7 +333,7 @@ impl<A: Record, B: Record> ToMany<A, B> {
     /// Records without a related record that matches the filter.
     #[must_use]
     pub fn none(self, filter: Filter<B>) -> Filter<A> {
-        self.any(filter).not()
+        self.without(self.any(filter))
     }
 
     /// Records with at least one related record.
@@ -281,19 +345,36 @@ impl<A: Record, B: Record> ToMany<A, B> {
     /// Records without a related record.
     #[must_use]
     pub fn is_empty(self) -> Filter<A> {
-        self.exists().not()
+        self.without(self.exists())
+    }
+
+    /// Records that are not `linked`: also those with NULL in their reference, for which that is neither true nor false.
+    fn without(self, linked: Filter<A>) -> Filter<A> {
+        let table = A::schema();
+        let is_nullable =
+            |column: &usize| table.columns().get(*column).is_some_and(|column| column.nullable);
+        let own = self.steps().take(1).flat_map(|step| {
+            step.from_columns(table).chain(step.from_text().map(|(column, _)| column))
+        });
+        let nulls = own.filter(is_nullable).map(|column| Condition::IsNull { column });
+        let mut parts: Vec<_> = nulls.collect();
+        if parts.is_empty() {
+            return linked.not();
+        }
+        parts.push(linked.not().into_condition());
+        Filter::new(Condition::Or(parts))
     }
 
     /// Records of whose related records each matches the filter; also those that have none.
     #[must_use]
-    pub fn all(self, filter: Filter<B>) -> Filter<A>
-    where
-        B::Key: Field,
-    {
+    pub fn all(self, filter: Filter<B>) -> Filter<A> {
         // `NOT filter` would leave out related rows for which the filter is NULL.
-        let column = LinkColumn::Key.of(B::schema());
-        let condition = Some(filter.into_condition());
-        let query = SubQuery { table: Arc::clone(B::schema()), column, condition };
+        let mut key =
+            B::schema().key().iter().map(|&column| ColumnPair { from: column, to: column });
+        // A table without a key has no such column: the query fails with `Schema`.
+        let column = key.next().map_or(usize::MAX, |first| first.from);
+        let (more, condition) = (key.collect(), Some(filter.into_condition()));
+        let query = SubQuery { table: Arc::clone(B::schema()), column, more, condition };
         let matches = Condition::InQuery { column, query: Box::new(query) };
         self.none(Filter::new(matches).not())
     }
@@ -303,14 +384,16 @@ impl<A: Record, B: Record> ToMany<A, B> {
     pub fn of(self, record: &A) -> Filter<B> {
         let (mut before, mut found) = (A::schema(), None);
         for step in self.steps() {
-            let (column, to) = (step.from_column(before), step.to_column());
             let linked = match found {
                 None if !has_text(record, step.from_text()) => Condition::Or(Vec::new()),
-                None => is_value_of(to, record, column),
+                None => has_values_of(record, step.pairs(before)),
                 condition => {
                     let condition = both(condition, step.from_condition());
-                    let query = SubQuery { table: Arc::clone(before), column, condition };
-                    Condition::InQuery { column: to, query: Box::new(query) }
+                    let (first, more) = step.split_pairs(before);
+                    let more = more.into_iter().map(ColumnPair::swapped).collect();
+                    let table = Arc::clone(before);
+                    let query = SubQuery { table, column: first.from, more, condition };
+                    Condition::InQuery { column: first.to, query: Box::new(query) }
                 }
             };
             found = both(Some(linked), step.to_condition());
@@ -324,11 +407,12 @@ impl<A: Record, B: Record> ToMany<A, B> {
         let mut steps = self.steps().rev().peekable();
         while let Some(step) = steps.next() {
             let before = steps.peek().map_or_else(A::schema, |step| step.table());
+            let (first, more) = step.split_pairs(before);
+            let (table, column) = (Arc::clone(step.table()), first.to);
             let condition_of_step = both(step.to_condition(), condition);
-            let (table, column) = (Arc::clone(step.table()), step.to_column());
-            let query = Box::new(SubQuery { table, column, condition: condition_of_step });
-            let column = step.from_column(before);
-            condition = both(step.from_condition(), Some(Condition::InQuery { column, query }));
+            let query = SubQuery { table, column, more, condition: condition_of_step };
+            let linked = Condition::InQuery { column: first.from, query: Box::new(query) };
+            condition = both(step.from_condition(), Some(linked));
         }
         condition.unwrap_or(Condition::And(Vec::new()))
     }
@@ -349,10 +433,19 @@ fn has_text<A: Record>(record: &A, wanted: Option<(usize, &str)>) -> bool {
     value.is_some_and(|value| value.as_ref() == ValueRef::Text(text))
 }
 
-/// The condition that a column has the value that a record has in another one; false if that is NULL.
-fn is_value_of<A: Record>(column: usize, record: &A, other: usize) -> Condition {
+/// The condition that columns have the values that a record has in others; false if one of these is NULL.
+fn has_values_of<A: Record>(record: &A, pairs: impl Iterator<Item = ColumnPair>) -> Condition {
     let values = record.values().ok();
-    let value = values.as_ref().and_then(|values| values.as_ref().get(other));
-    let values = value.filter(|value| !value.is_null()).map(|value| value.as_ref().to_owned());
-    Condition::In { column, values: values.into_iter().collect() }
+    let mut parts: Vec<_> = pairs
+        .map(|pair| {
+            let value = values.as_ref().and_then(|values| values.as_ref().get(pair.from));
+            let value = value.filter(|value| !value.is_null());
+            let values = value.map(|value| value.as_ref().to_owned()).into_iter().collect();
+            Condition::In { column: pair.to, values }
+        })
+        .collect();
+    match (parts.len(), parts.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => Condition::And(parts.into_iter().chain(last).collect()),
+    }
 }

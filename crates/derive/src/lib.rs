@@ -73,7 +73,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `index(a, b, unique)` | no two rows agree in all of these fields | not unique |
 /// | `index(a, b, name = "x")` | the index's name | table and columns: `people_a_b` |
 /// | `renamed_from = "person"` | the table's former name, by which a migration finds it | none |
-/// | `foreign_key(a, b, references = "order(shop, number)")` | a foreign key of these fields to those columns, in this order; may be repeated; with `on_delete`, `on_update` and `deferred`, as on a field | none |
+/// | `foreign_key(a, b, references = Order(shop, number))` | a foreign key of these fields to those of this record, `Self` included, in this order; makes a relation (see `ToOne`): `ORDER`, or `ORDER_REF` if a field has that constant; may be repeated; with `on_delete`, `on_update` and `deferred`, as on a field | none |
+/// | `foreign_key(…, relation = NAME)` | the name of the relation's constant | see above |
+/// | `foreign_key(a, b, references = "order(shop, number)")` | the same, for a table and its columns, without a relation | none |
 /// | `never_reuse_keys` | the engine makes no key again that a deleted row had (`AUTOINCREMENT` in SQLite): for a key that is an `i64` which the engine makes | SQLite, the memory and the key-value engine make the largest key of the table plus one |
 /// | `view` | the table is a view of the database: its rows can be read, and writing them is `Unsupported`. It is never created, and needs no key | a table |
 /// | `validate = path::to::function` | a `fn(&Person, &mut Violations)` that checks whole records; may be repeated | none |

@@ -1,12 +1,12 @@
 //! Conditions as SQL: `Condition::evaluate`, to the letter, NULLs included.
 
 use crate::Dialect;
+use crate::in_query::push_in_query;
 use crate::list::push_in;
 use crate::mysql::folded;
 use crate::writer::Writer;
 use bobak_core::{
-    Collation, Comparison, Condition, Storage, SubQuery, TableSchema, Type, Value, ValueRef,
-    replace_escape,
+    Collation, Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef, replace_escape,
 };
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
@@ -78,9 +78,7 @@ pub(crate) fn push_condition<'a>(
         Condition::And(_) => push_joined(writer, table, condition, true),
         Condition::Or(_) => push_joined(writer, table, condition, false),
         Condition::Not(part) => {
-            writer.raw("NOT (");
-            push_condition(writer, table, part);
-            writer.raw(")");
+            writer.negated(|writer| push_condition(writer, table, part));
         }
         // A condition that this crate does not know yet: an error of the engine, not wrong rows.
         _ => {
@@ -276,46 +274,6 @@ fn push_ends_with<'a>(
             writer.raw(&format!(" AS BINARY), {bytes}) = CAST(")).value(value).raw(" AS BINARY)");
         }
     }
-}
-
-/// `"a" IN (SELECT "b" FROM …)`. Names inside belong to the inner table, which is searched first, so a table may be
-/// compared with itself.
-fn push_in_query<'a>(
-    writer: &mut Writer<'a>,
-    table: &TableSchema,
-    column: usize,
-    query: &'a SubQuery,
-) {
-    let is_binary = |table: &TableSchema, place: usize| {
-        table.columns().get(place).is_some_and(|column| column.collation == Collation::Binary)
-    };
-    // Two columns of the same type compare as they are, by their indexes.
-    let plain = is_binary(table, column) && is_binary(&query.table, query.column);
-    let push = |writer: &mut Writer<'a>, table: &TableSchema, place: usize| {
-        if plain {
-            writer.column(table, place)
-        } else {
-            writer.compared(table, place)
-        };
-    };
-    push(writer, table, column);
-    let outer = writer.table.take();
-    // MariaDB does not delete from a table that a subquery reads, unless the result is kept first.
-    let derived = writer.is_change && writer.dialect.is_mysql();
-    writer.raw(if derived { " IN (SELECT * FROM (SELECT " } else { " IN (SELECT " });
-    push(writer, &query.table, query.column);
-    writer.raw(" FROM ").name(query.table.name());
-    let nullable = query.table.columns().get(query.column).is_none_or(|column| column.nullable);
-    if nullable {
-        writer.raw(" WHERE ").column(&query.table, query.column).raw(" IS NOT NULL");
-    }
-    if let Some(condition) = &query.condition {
-        writer.raw(if nullable { " AND (" } else { " WHERE (" });
-        push_condition(writer, &query.table, condition);
-        writer.raw(")");
-    }
-    writer.raw(if derived { ") AS found)" } else { ")" });
-    writer.table = outer;
 }
 
 /// How every value of the column compares with a value that the server's type has not.

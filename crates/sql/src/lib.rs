@@ -42,6 +42,7 @@ mod declared;
 mod default;
 mod dialect;
 mod feed;
+mod in_query;
 mod index_name;
 mod join;
 mod json_part;

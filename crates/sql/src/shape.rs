@@ -12,8 +12,8 @@ use crate::join::FEW_ROWS;
 use crate::list::{LONG_LIST, packed};
 use crate::select::{LITERAL_LIMIT, is_extreme_of_many, limit_value};
 use bobak_core::{
-    Assign, BulkChange, ColumnSchema, Condition, Expr, RowLock, Select, Storage, TableSchema, Type,
-    Value,
+    Assign, BulkChange, ColumnPair, ColumnSchema, Condition, Expr, RowLock, Select, Storage,
+    TableSchema, Type, Value,
 };
 
 /// Statements with more values have no shape; far fewer than SQLite takes.
@@ -56,6 +56,7 @@ enum Tag {
     In,
     InArray,
     InQuery,
+    Pair,
     Like,
     LikeEscape,
     Contains,
@@ -264,6 +265,7 @@ impl<'a> StatementShape<'a> {
             Condition::InQuery { column, query } => {
                 self.word(Tag::InQuery, *column, query.column)?;
                 self.words.push(query.table.id());
+                self.pairs(&query.more)?;
                 self.optional_condition(&query.table, query.condition.as_ref())?;
             }
             Condition::IsNull { column } => self.word(Tag::IsNull, *column, 0)?,
@@ -276,6 +278,11 @@ impl<'a> StatementShape<'a> {
             _ => self.text_condition(table, condition)?,
         }
         Some(())
+    }
+
+    /// The pairs of columns after the first one.
+    fn pairs(&mut self, more: &[ColumnPair]) -> Option<()> {
+        more.iter().try_for_each(|pair| self.word(Tag::Pair, pair.from, pair.to))
     }
 
     fn parts(&mut self, table: &TableSchema, tag: Tag, parts: &'a [Condition]) -> Option<()> {

@@ -23,6 +23,8 @@ pub(crate) struct Writer<'a> {
     pub table: Option<usize>,
     /// Whether values are written into the text, instead of parameters.
     pub inline: bool,
+    /// Whether a part of a negated condition is written.
+    pub is_negated: bool,
     text: String,
     parameters: Vec<Value<'a>>,
     placeholders: usize,
@@ -36,6 +38,7 @@ impl<'a> Writer<'a> {
             is_change: false,
             table: None,
             inline: false,
+            is_negated: false,
             text: String::with_capacity(128),
             parameters: Vec::new(),
             placeholders: 0,
@@ -97,6 +100,15 @@ impl<'a> Writer<'a> {
             _ => self.text.push_str(&number.to_string()),
         }
         self
+    }
+
+    /// `NOT (…)`
+    pub fn negated(&mut self, write: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.is_negated, true);
+        self.raw("NOT (");
+        write(self);
+        self.raw(")");
+        self.is_negated = outer;
     }
 
     /// Columns' names, parted by commas.

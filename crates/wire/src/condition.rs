@@ -4,7 +4,9 @@ use crate::reader::{MessageReader, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
 use crate::writer::Encode;
 use crate::{Handles, Limits, OtherTables, value};
-use bobak_core::{Assign, Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema};
+use bobak_core::{
+    Assign, ColumnPair, Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema,
+};
 use std::sync::Arc;
 
 pub(crate) const COMPARISONS: &[Comparison] = &[
@@ -29,6 +31,7 @@ const LIKE_ESCAPE: u8 = 9;
 const CONTAINS: u8 = 10;
 const ENDS_WITH: u8 = 11;
 const IN_QUERY: u8 = 12;
+const IN_QUERY_OF_COLUMNS: u8 = 13;
 
 const SET: u8 = 0;
 const ADD: u8 = 1;
@@ -97,7 +100,7 @@ fn encode_at(
             encode_at(out, part, others, depth)
         }
         Condition::InQuery { column, query } => {
-            out.encode_u8(IN_QUERY);
+            out.encode_u8(if query.more.is_empty() { IN_QUERY } else { IN_QUERY_OF_COLUMNS });
             out.encode_position(*column)?;
             encode_query(out, query, others, depth)
         }
@@ -113,7 +116,36 @@ fn encode_query(
 ) -> Result<()> {
     out.encode_u32(handle_of(others, &query.table)?);
     out.encode_position(query.column)?;
+    if !query.more.is_empty() {
+        encode_pairs(out, &query.more)?;
+    }
     out.encode_option(query.condition.as_ref(), |out, part| encode_at(out, part, others, depth))
+}
+
+/// Pairs of columns after the first one.
+pub(crate) fn encode_pairs(out: &mut Vec<u8>, more: &[ColumnPair]) -> Result<()> {
+    out.encode_position(more.len())?;
+    more.iter().try_for_each(|pair| {
+        out.encode_position(pair.from)?;
+        out.encode_position(pair.to)
+    })
+}
+
+/// Pairs of columns of two tables.
+pub(crate) fn read_pairs(
+    reader: &mut MessageReader<'_>,
+    from: &TableSchema,
+    to: &TableSchema,
+) -> Result<Vec<ColumnPair>> {
+    let count = reader.u16()?;
+    if count == 0 {
+        return Err(corrupt("several columns, of which there is one"));
+    }
+    let mut pair = |_| {
+        let (from, to) = (read_column_of(reader, from)?, read_column_of(reader, to)?);
+        Ok(ColumnPair { from, to })
+    };
+    (0..count).map(&mut pair).collect()
 }
 
 /// The handle of a table.
@@ -187,9 +219,10 @@ fn read_at(
             if tag == AND { Condition::And(parts) } else { Condition::Or(parts) }
         }
         NOT => Condition::Not(Box::new(read_at(reader, (table, handles), depth)?)),
-        IN_QUERY => {
+        IN_QUERY | IN_QUERY_OF_COLUMNS => {
             let column = read_column_of(reader, table)?;
-            let query = read_query(reader, handles, depth)?;
+            let outer = (tag == IN_QUERY_OF_COLUMNS).then_some(table);
+            let query = read_query(reader, outer, handles, depth)?;
             query.check_compared(table, column)?;
             Condition::InQuery { column, query: Box::new(query) }
         }
@@ -197,11 +230,18 @@ fn read_at(
     })
 }
 
-fn read_query(reader: &mut MessageReader<'_>, handles: &Handles, depth: u32) -> Result<SubQuery> {
+/// `outer` is the table around, if several columns are compared.
+fn read_query(
+    reader: &mut MessageReader<'_>,
+    outer: Option<&TableSchema>,
+    handles: &Handles,
+    depth: u32,
+) -> Result<SubQuery> {
     let table = Arc::clone(handles.table(reader.u32()?)?);
     let column = read_column_of(reader, &table)?;
+    let more = outer.map(|outer| read_pairs(reader, outer, &table)).transpose()?;
     let condition = reader.option(|reader| read_at(reader, (&table, handles), depth))?;
-    Ok(SubQuery { table, column, condition })
+    Ok(SubQuery { table, column, more: more.unwrap_or_default(), condition })
 }
 
 fn read_pattern(reader: &mut MessageReader<'_>) -> Result<String> {

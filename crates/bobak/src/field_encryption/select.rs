@@ -3,8 +3,8 @@
 use super::engine_ciphers::EngineCiphers;
 use super::table_cipher::TableCipher;
 use bobak_core::{
-    Comparison, Condition, Error, ErrorKind, Expr, Result, Row, Select, SubQuery, TableSchema,
-    Value, ValueRef,
+    ColumnPair, Comparison, Condition, Error, ErrorKind, Expr, Result, Row, Select, SubQuery,
+    TableSchema, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ pub(super) fn seal_condition(
         Condition::Or(parts) => Condition::Or(each(parts)?),
         Condition::Not(part) => Condition::Not(Box::new(seal_condition(ciphers, cipher, *part)?)),
         Condition::InQuery { column, query } => {
-            check_column(cipher, column)?;
+            query.pairs(column).try_for_each(|pair| check_column(cipher, pair.from))?;
             let query = Box::new(seal_subquery(ciphers, *query)?);
             Condition::InQuery { column, query }
         }
@@ -136,7 +136,8 @@ pub(super) fn seal_condition(
 
 fn seal_subquery(ciphers: &EngineCiphers, query: SubQuery) -> Result<SubQuery> {
     let cipher = ciphers.of(&query.table)?;
-    check_column(cipher.as_deref(), query.column)?;
+    let check = |pair: ColumnPair| check_column(cipher.as_deref(), pair.to);
+    query.pairs(query.column).try_for_each(check)?;
     let seal = |condition| seal_condition(ciphers, cipher.as_deref(), condition);
     let condition = query.condition.map(seal).transpose()?;
     let stored = |cipher: &Arc<TableCipher>| Arc::clone(&cipher.stored);

@@ -1,7 +1,7 @@
 //! The rows of a join's tables, and which of them belong together.
 
 use crate::handle::SessionSource;
-use crate::shape::{Gaps, LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows};
+use crate::shape::{Gaps, LinkGroups, NO_ROW, RowLinks, ShapeColumns, ShapeRows};
 use bobak_core::join::{JoinColumn, JoinCondition, JoinLink, JoinRows, JoinSubquery, JoinTable};
 use bobak_core::{
     Condition, Error, ErrorKind, Interrupt, Join, Order, Result, Select, SubQuery, Value, ValueRef,
@@ -133,29 +133,35 @@ impl<'j> JoinedTuples<'j> {
         link: &JoinLink,
         mut conditions: Vec<Condition>,
     ) -> Result<()> {
-        let (JoinColumn { table, column }, to) = (link.from, link.to);
+        let table = link.from.table;
         let (Some(JoinTable { table: from, .. }), Some(table)) =
             (self.join.tables.get(table), table.checked_sub(self.join.outer))
         else {
             return Ok(());
         };
         let width = self.tables.len();
-        let value = |number: usize| {
+        let (columns, to): (Vec<_>, Vec<_>) =
+            link.pairs(index).map(|[from, to]| (from.column, to.column)).unzip();
+        let value = |number: usize, place: usize| {
             let row = self.tuples.get(number * width + table).copied().unwrap_or(NO_ROW);
-            self.value(link.from, row)
+            let column = columns.get(place).copied().unwrap_or(usize::MAX);
+            self.value(JoinColumn { column, ..link.from }, row)
         };
-        let (values, groups) = LinkValues::collect(from, column, self.tuples.len() / width, value);
+        let rows = self.tuples.len() / width;
+        let (values, groups) = LinkGroups::collect(from, &columns, rows, value);
         let count = values.len();
         conditions.extend(link.condition.clone());
         let rows = if count == 0 {
             ShapeRows::default()
         } else {
-            conditions.insert(0, values.condition(to, Gaps::Exact));
+            conditions.insert(0, values.condition(to.iter().copied(), Gaps::Exact));
             self.select(source, index, conditions)?
         };
-        let position = rows.position(to);
+        let positions = rows.positions(to.into_iter());
         let pair = |row: u32| {
-            let group = values.number(rows.row(row as usize).value(position));
+            let own = rows.row(row as usize);
+            let position = |place: usize| positions.get(place).copied().unwrap_or(usize::MAX);
+            let group = values.number(|place| own.value(position(place)));
             (group != NO_ROW).then_some((group, row))
         };
         let pairs: Vec<_> = (0..rows.len() as u32).filter_map(pair).collect();
@@ -243,7 +249,8 @@ fn condition_of(join: &Join, index: usize) -> Vec<Condition> {
         }
         conditions.extend(link.condition.clone());
         let condition = Some(Condition::And(conditions));
-        let query = SubQuery { table: Arc::clone(&linked.table), column: link.to, condition };
+        let (table, more) = (Arc::clone(&linked.table), link.more.clone());
+        let query = SubQuery { table, column: link.to, more, condition };
         Some(Condition::InQuery { column: link.from.column, query: Box::new(query) })
     });
     own.chain(linked).collect()

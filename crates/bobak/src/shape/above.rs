@@ -2,14 +2,15 @@
 
 use super::Shape;
 use super::join::ShapeJoins;
-use super::links::{Gaps, LinkValues, NO_ROW, RowLinks};
+use super::links::{Gaps, LinkGroups, NO_ROW, RowLinks};
 use super::load::build_rows;
 use super::rows::{
     RelatedLimits, ShapeColumns, ShapeLevel, ShapeRows, order_by_link, related_select, restrict,
 };
 use crate::handle::SessionSource;
 use bobak_core::{
-    Condition, Expr, Query, Record, RelationStep, Result, Select, TableSchema, ToMany, ValueRef,
+    Condition, Expr, Query, Record, RelationStep, Result, Row, Select, TableSchema, ToMany,
+    ValueRef,
 };
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ pub(super) struct LevelAbove<'a, A, B> {
     source: &'a SessionSource<'a>,
     rows: &'a ShapeRows,
     relation: ToMany<A, B>,
-    /// The distinct values of the column that the relation starts from.
-    values: LinkValues,
-    /// The number of each row's value.
+    /// The distinct values of the columns that the relation starts from.
+    values: LinkGroups,
+    /// The number of each row's values.
     groups: Vec<u32>,
     /// Whether each related row belongs to one row, and is built for it once.
     pub is_split: bool,
@@ -33,13 +34,10 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
     pub fn new(level: &ShapeLevel<'a>, relation: ToMany<A, B>) -> Self {
         let &ShapeLevel { source, rows } = level;
         let first = relation.steps().next();
-        let column = first.map_or(usize::MAX, |step| step.from_column(A::schema()));
-        let position = rows.position(column);
-        let value = |row| match first {
-            Some(step) => link_value(step, rows, row, position),
-            None => ValueRef::Null,
+        let (values, groups) = match first {
+            Some(step) => groups_of(step, A::schema(), rows, rows.len(), |row| row),
+            None => LinkGroups::collect(A::schema(), &[], 0, |_, _| ValueRef::Null),
         };
-        let (values, groups) = LinkValues::collect(A::schema(), column, rows.len(), value);
         let has_own = relation.steps().nth(1).is_none() && values.len() == rows.len();
         let is_split = has_own && rows.is_built_once;
         Self { source, rows, relation, values, groups, is_split }
@@ -55,17 +53,18 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         columns: &mut ShapeColumns,
         query: &Query<B>,
     ) -> Result<(Select, RelatedLimits)> {
-        let link = self.relation.steps().next_back().map_or(usize::MAX, RelationStep::to_column);
-        let (mut select, limits) = related_select(B::schema(), columns, query, link)?;
+        let last = self.relation.steps().next_back();
+        let link = || last.into_iter().flat_map(RelationStep::to_columns);
+        let (mut select, limits) = related_select(B::schema(), columns, query, link())?;
         if self.has_one_step() {
-            order_by_link(&mut select, link);
+            order_by_link(&mut select, link());
         }
         Ok((select, limits))
     }
 
     /// Whether no row of the relation's first table is left out, so that nothing refers to keys between those of its rows.
     fn is_whole(&self) -> bool {
-        let is_from_key = |step: &RelationStep| is_key(A::schema(), step.from_column(A::schema()));
+        let is_from_key = |step: &RelationStep| A::schema().is_key(step.from_columns(A::schema()));
         self.rows.is_whole && self.relation.steps().next().is_some_and(is_from_key)
     }
 
@@ -80,9 +79,9 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         shapes.resize_with(self.values.len(), Vec::new);
         if let Some(step) = self.relation.steps().next().filter(|_| !shapes.is_empty()) {
             restrict(&mut select, link_condition(step, &self.values, self.is_whole()));
-            let position = columns.position(step.to_column());
+            let positions = columns.positions(step.to_columns());
             build_rows(self.source, columns, select, with, |row, shape| {
-                let group = self.values.number(row.get(position));
+                let group = self.values.number(|place| value_at(row, &positions, place));
                 if let Some(group) = shapes.get_mut(group as usize) {
                     group.push(shape);
                 }
@@ -131,7 +130,7 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         };
         rows.set_built_once(self.is_split);
         rows.is_whole = self.is_whole() && is_unfiltered;
-        let pairs = follow(&rows, step.to_column(), &self.values, None);
+        let pairs = follow(&rows, step, &self.values, None);
         let count = self.values.len();
         Ok((rows, RowLinks::new(self.groups, count, &pairs)))
     }
@@ -158,14 +157,14 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
             restrict(&mut select, condition);
         }
         let mut joins = ShapeJoins::new(self.source, &select)?;
-        let linked = self.values.condition(first.to_column(), Gaps::Exact);
+        let linked = self.values.condition(first.to_columns(), Gaps::Exact);
         if !joins.add_steps(self.relation.steps(), linked) {
             return Ok(None);
         }
         ones(&mut joins)?;
         let mut pairs = Vec::new();
-        let rows = joins.read(&columns, &select, &mut |value, row| {
-            let group = self.values.number(value);
+        let rows = joins.read(&columns, &select, &mut |values, row| {
+            let group = self.values.number(|place| values.get(place));
             if group != NO_ROW {
                 pairs.push((group, row));
             }
@@ -190,21 +189,22 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         let mut steps = self.relation.steps().peekable();
         while let Some(step) = steps.next().filter(|_| values.len() > 0) {
             let linked = link_condition(step, &values, is_whole);
-            let (table, link) = (step.table(), step.to_column());
+            let table = step.table();
             let Some(next) = steps.peek() else {
                 restrict(&mut select, linked);
                 let mut rows = ShapeRows::select(self.source, columns, select)?;
                 rows.is_built_once = false;
-                let pairs = follow(&rows, link, &values, origins.as_deref());
+                let pairs = follow(&rows, step, &values, origins.as_deref());
                 return Ok((rows, RowLinks::new(self.groups, count, &pairs)));
             };
             let mut columns = ShapeColumns::default();
             columns.step(next, table);
-            let (mut select, _) = related_select(table, &mut columns, &Query::<()>::all(), link)?;
+            let (all, link) = (Query::<()>::all(), step.to_columns());
+            let (mut select, _) = related_select(table, &mut columns, &all, link)?;
             select.order.clear();
             restrict(&mut select, linked);
             let rows = ShapeRows::select(self.source, columns, select)?;
-            let pairs = follow(&rows, link, &values, origins.as_deref());
+            let pairs = follow(&rows, step, &values, origins.as_deref());
             let (reached, groups) = reached_from(&rows, table, next, &pairs);
             (values, origins, is_whole) = (reached, Some(groups), false);
         }
@@ -218,12 +218,14 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         let Some(step) = self.relation.steps().next().filter(|_| !counts.is_empty()) else {
             return Ok((self.groups, counts));
         };
-        let column = step.to_column();
+        let group: Vec<_> = step.to_columns().collect();
+        let count = group.len();
+        let columns = group.iter().copied().map(Expr::Column).chain([Expr::Count]);
         let mut select = Select {
             table: Arc::clone(step.table()),
-            columns: vec![Expr::Column(column), Expr::Count],
+            columns: columns.collect(),
             condition: query.to_condition(step.table())?,
-            group: vec![column],
+            group,
             order: Vec::new(),
             limit: None,
             offset: 0,
@@ -233,8 +235,8 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         };
         restrict(&mut select, link_condition(step, &self.values, self.is_whole()));
         self.source.query(select, &mut |row| {
-            let group = self.values.number(row.get(0)) as usize;
-            if let (Some(count), ValueRef::Int(found)) = (counts.get_mut(group), row.get(1)) {
+            let group = self.values.number(|place| row.get(place)) as usize;
+            if let (Some(count), ValueRef::Int(found)) = (counts.get_mut(group), row.get(count)) {
                 *count = found.unsigned_abs();
             }
             Ok(true)
@@ -243,47 +245,56 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
     }
 }
 
-fn is_key(table: &TableSchema, column: usize) -> bool {
-    *table.key() == [column]
-}
-
-/// The condition of the rows that a step leads to from rows with these values.
-fn link_condition(step: &RelationStep, values: &LinkValues, is_whole: bool) -> Condition {
-    let column = step.to_column();
-    let is_covered = is_whole || is_key(step.table(), column);
-    let linked = values.condition(column, if is_covered { Gaps::Included } else { Gaps::Exact });
+/// The condition of the rows that a step leads to from rows with these values; with several columns, of others, too.
+fn link_condition(step: &RelationStep, values: &LinkGroups, is_whole: bool) -> Condition {
+    let is_covered = is_whole || step.table().is_key(step.to_columns());
+    let gaps = if is_covered { Gaps::Included } else { Gaps::Exact };
+    let linked = values.condition(step.to_columns(), gaps);
     match step.to_condition() {
         Some(other) => Condition::And(vec![linked, other]),
         None => linked,
     }
 }
 
-/// The value that links a row. NULL if the step is one of a reference to records of any type, and the row names another
-/// table.
-fn link_value<'r>(
+/// The groups of some rows of a table by the values from which a step starts, and the group of each. `row` is the number of
+/// the row at a place. A row is in no group if the step is one of a reference to records of any type, and the row names
+/// another table.
+fn groups_of(
     step: &RelationStep,
-    rows: &'r ShapeRows,
-    row: usize,
-    position: usize,
-) -> ValueRef<'r> {
-    match step.from_text() {
-        Some((column, text)) if rows.value(row, column) != ValueRef::Text(text) => ValueRef::Null,
-        _ => rows.row(row).value(position),
-    }
+    table: &TableSchema,
+    rows: &ShapeRows,
+    count: usize,
+    row: impl Fn(usize) -> usize,
+) -> (LinkGroups, Vec<u32>) {
+    let columns: Vec<_> = step.from_columns(table).collect();
+    let positions = rows.positions(columns.iter().copied());
+    let value = |at: usize, place: usize| match (row(at), step.from_text()) {
+        (row, Some((column, text))) if rows.value(row, column) != ValueRef::Text(text) => {
+            ValueRef::Null
+        }
+        (row, _) => rows.row(row).value(positions.get(place).copied().unwrap_or(usize::MAX)),
+    };
+    LinkGroups::collect(table, &columns, count, value)
 }
 
-/// The groups that each row belongs to, by its value: pairs of a group and a row. `origins` are pairs of a value and a
-/// group, sorted; without them each value is a group.
+fn value_at<'r>(row: &'r dyn Row, positions: &[usize], place: usize) -> ValueRef<'r> {
+    positions.get(place).map_or(ValueRef::Null, |&position| row.get(position))
+}
+
+/// The groups that each row belongs to, by its values: pairs of a group and a row. `origins` are pairs of the number of
+/// values and a group, sorted; without them each number is a group.
 fn follow(
     rows: &ShapeRows,
-    column: usize,
-    values: &LinkValues,
+    step: &RelationStep,
+    values: &LinkGroups,
     origins: Option<&[(u32, u32)]>,
 ) -> Vec<(u32, u32)> {
-    let position = rows.position(column);
+    let positions = rows.positions(step.to_columns());
     let mut pairs = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
-        let value = values.number(rows.row(row).value(position));
+        let own = rows.row(row);
+        let position = |place: usize| positions.get(place).copied().unwrap_or(usize::MAX);
+        let value = values.number(|place| own.value(position(place)));
         match origins {
             _ if value == NO_ROW => {}
             None => pairs.push((value, row as u32)),
@@ -297,18 +308,16 @@ fn follow(
     pairs
 }
 
-/// The values from which the next step starts in rows that belong to groups, and pairs of a value and a group, sorted.
+/// The values from which the next step starts in rows that belong to groups, and pairs of a number of values and a group,
+/// sorted.
 fn reached_from(
     rows: &ShapeRows,
     table: &TableSchema,
     next: &RelationStep,
     pairs: &[(u32, u32)],
-) -> (LinkValues, Vec<(u32, u32)>) {
-    let column = next.from_column(table);
-    let position = rows.position(column);
+) -> (LinkGroups, Vec<(u32, u32)>) {
     let row_of = |pair: usize| pairs.get(pair).map_or(usize::MAX, |&(_, row)| row as usize);
-    let value = |pair| link_value(next, rows, row_of(pair), position);
-    let (values, numbers) = LinkValues::collect(table, column, pairs.len(), value);
+    let (values, numbers) = groups_of(next, table, rows, pairs.len(), row_of);
     let reached = numbers.into_iter().zip(pairs).map(|(value, &(group, _))| (value, group));
     let mut origins: Vec<_> = reached.filter(|(value, _)| *value != NO_ROW).collect();
     origins.sort_unstable();

@@ -13,8 +13,8 @@ use bobak_core::join::{
     JoinTable,
 };
 use bobak_core::{
-    Comparison, Condition, FieldSet, Join, Query, Record, RecordRelation, RelationStep, Result,
-    Row, Select, SubQuery, TableSchema, ToMany, Type, Value, ValueRef,
+    ColumnPair, Comparison, Condition, FieldSet, Join, Query, Record, RecordRelation, RelationStep,
+    Result, Row, Select, SubQuery, TableSchema, ToMany, Type, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ pub struct ShapeJoins<'a> {
     counts: Vec<Option<JoinedCount>>,
     /// Whether there are few rows, so that related records may be counted for each.
     has_few_rows: bool,
-    /// The column that links the rows to those of the level above, if another table has it.
-    link: Option<JoinColumn>,
+    /// The columns that link the rows to those of the level above, if another table has them.
+    link: Vec<JoinColumn>,
 }
 
 /// A record of a join.
@@ -54,10 +54,9 @@ struct JoinedLevel {
 
 /// Related records that are counted for each row.
 struct JoinedCount {
-    /// The column that links them.
-    from: JoinColumn,
+    /// The columns that link them, in a table of the join and in their own.
+    pairs: Vec<(JoinColumn, usize)>,
     table: &'static Arc<TableSchema>,
-    to: usize,
     condition: Option<Condition>,
     /// Whether it is enough to know whether there is one.
     only_exists: bool,
@@ -71,11 +70,13 @@ impl JoinedCount {
         let mut tables = tables.to_vec();
         tables.iter_mut().filter_map(|t| t.link.as_mut()).for_each(|link| link.condition = None);
         tables.push(JoinTable { table: Arc::clone(self.table), link: None, rows: None });
-        let to = JoinExpr::Column(JoinColumn { table: own, column: self.to });
-        let linked = JoinCondition::Compare(to, Comparison::Equal, JoinExpr::Column(self.from));
+        let linked = self.pairs.iter().map(|&(from, column)| {
+            let to = JoinExpr::Column(JoinColumn { table: own, column });
+            JoinCondition::Compare(to, Comparison::Equal, JoinExpr::Column(from))
+        });
         let own_condition =
             self.condition.clone().map(|own_rows| JoinCondition::Row(own, own_rows));
-        let filters = [linked].into_iter().chain(own_condition).collect();
+        let filters = linked.chain(own_condition).collect();
         let count = JoinExpr::Aggregate(JoinAggregate::Count, Box::new(number(1)));
         let columns = vec![if self.only_exists { number(1) } else { count }];
         let join = Join { tables, outer: own, filters, columns, ..Join::default() };
@@ -89,23 +90,25 @@ impl JoinedCount {
 
 /// Whether a query has a limit of few rows, or asks for a row by its key.
 fn has_few_rows(select: &Select) -> bool {
-    let has_key = |condition: &Condition| {
-        matches!(condition, Condition::Compare { column, comparison: Comparison::Equal, .. }
-            if *select.table.key() == [*column])
-    };
     // An engine may count for the rows that it skips, too.
     let last = select.limit.map(|limit| limit.saturating_add(select.offset));
-    last.is_some_and(|last| last <= FEW_ROWS)
-        || match &select.condition {
-            Some(Condition::And(parts)) => parts.iter().any(has_key),
-            Some(condition) => has_key(condition),
-            None => false,
-        }
+    let parts = match &select.condition {
+        Some(Condition::And(parts)) => parts.as_slice(),
+        Some(condition) => std::slice::from_ref(condition),
+        None => &[],
+    };
+    let equals = |part: &Condition, key: usize| {
+        matches!(part, Condition::Compare { column, comparison: Comparison::Equal, .. }
+            if *column == key)
+    };
+    let mut key = select.table.key().iter();
+    let has_key = key.all(|&key| parts.iter().any(|part| equals(part, key)));
+    last.is_some_and(|last| last <= FEW_ROWS) || has_key && !select.table.key().is_empty()
 }
 
 /// Whether a step leads to at most one row, by its key.
 fn leads_to_key(step: &RelationStep) -> bool {
-    *step.table().key() == [step.to_column()]
+    step.table().is_key(step.to_columns())
 }
 
 impl<'a> ShapeJoins<'a> {
@@ -116,7 +119,7 @@ impl<'a> ShapeJoins<'a> {
         let joins = engines.engine(engine)?.capabilities().subqueries;
         let tables = vec![JoinTable { table: Arc::clone(table), link: None, rows: None }];
         let engine = joins.then_some(engine);
-        let (ones, counts, link) = (Vec::new(), Vec::new(), None);
+        let (ones, counts, link) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { source, engine, tables, above: 0, ones, counts, has_few_rows, link })
     }
 
@@ -152,16 +155,17 @@ impl<'a> ShapeJoins<'a> {
         let step = one_step.filter(|step| {
             step.from_text().is_none()
                 && self.keeps(step)
-                && step.table().is_indexed(step.to_column())
+                && step.table().is_indexed_together(step.to_columns())
         });
         let Some(step) = step else {
             self.counts.push(None);
             return Ok(());
         };
-        let (table, to) = (step.table(), step.to_column());
+        let table = step.table();
         let condition = both(step.to_condition(), query.to_condition(table)?);
-        let from = JoinColumn { table: self.above, column: step.from_column(T::schema()) };
-        self.counts.push(Some(JoinedCount { from, table, to, condition, only_exists }));
+        let from = |column| JoinColumn { table: self.above, column };
+        let pairs = step.pairs(T::schema()).map(|pair| (from(pair.from), pair.to)).collect();
+        self.counts.push(Some(JoinedCount { pairs, table, condition, only_exists }));
         Ok(())
     }
 
@@ -182,10 +186,10 @@ impl<'a> ShapeJoins<'a> {
         }
         let (mut from, mut before, mut key) = (self.above, T::schema(), usize::MAX);
         for step in relation.steps() {
-            let column = step.from_column(before);
-            (before, key) = (step.table(), step.to_column());
-            let from_column = JoinColumn { table: from, column };
-            from = self.add(before, link(from_column, key, true, step.to_condition()));
+            let (first, more) = step.split_pairs(before);
+            (before, key) = (step.table(), first.to);
+            let condition = step.to_condition();
+            from = self.add(before, link(from, (first, more), true, condition));
         }
         if let Some(link) = self.tables.last_mut().and_then(|table| table.link.as_mut()) {
             link.condition = both(link.condition.take(), select.condition);
@@ -216,13 +220,14 @@ impl<'a> ShapeJoins<'a> {
         let mut table = 0;
         for pair in steps.windows(2).rev() {
             let &[before, step] = pair else { continue };
-            let from = JoinColumn { table, column: step.to_column() };
-            let to = step.from_column(before.table());
+            let (first, more) = step.split_pairs(before.table());
+            let more = more.into_iter().map(ColumnPair::swapped).collect();
             let condition = both(step.from_condition(), before.to_condition());
-            table = self.add(before.table(), link(from, to, false, condition));
+            let link = link(table, (first.swapped(), more), false, condition);
+            table = self.add(before.table(), link);
         }
         let Some(first) = steps.first() else { return false };
-        self.link = Some(JoinColumn { table, column: first.to_column() });
+        self.link = first.to_columns().map(|column| JoinColumn { table, column }).collect();
         if let Some(link) = self.tables.get_mut(table).and_then(|table| table.link.as_mut()) {
             link.condition = both(link.condition.take(), Some(linked));
         }
@@ -240,13 +245,13 @@ impl<'a> ShapeJoins<'a> {
         self.tables.len() - 1
     }
 
-    /// Reads the rows of a query with what is joined, and calls `each` with the value of the link and the number of the row
-    /// that has it. `None` if nothing is joined, or if the engine does not run this join.
+    /// Reads the rows of a query with what is joined, and calls `each` with the values of the link and the number of the row
+    /// that has them. `None` if nothing is joined, or if the engine does not run this join.
     pub(super) fn read(
         self,
         columns: &ShapeColumns,
         select: &Select,
-        each: &mut dyn FnMut(ValueRef<'_>, u32),
+        each: &mut dyn FnMut(&dyn Row, u32),
     ) -> Result<Option<ShapeRows>> {
         let Self { source, tables, ones, counts, link, .. } = self;
         let is_single = tables.len() == 1 && counts.iter().all(Option::is_none);
@@ -257,16 +262,16 @@ impl<'a> ShapeJoins<'a> {
         let root =
             JoinedLevel { table: 0, columns: columns.clone(), key: usize::MAX, ones, counts };
         let mut reader = LevelReader::new(root, &tables, &mut exprs);
-        let place = exprs.len();
-        exprs.extend(link.map(JoinExpr::Column));
+        let (first, len) = (exprs.len(), link.len());
+        exprs.extend(link.into_iter().map(JoinExpr::Column));
         let key: Vec<usize> = select.table.key().iter().map(|&key| columns.position(key)).collect();
         let ran = run_on_engine(source, &join_of(select, tables, exprs), &mut |row| {
             // Rows are sorted by the key at last: equal ones follow each other.
-            if link.is_none() || !reader.ends_with(row, &key) {
+            if len == 0 || !reader.ends_with(row, &key) {
                 reader.push(row)?;
             }
-            if link.is_some() {
-                each(row.get(place), reader.rows.len() as u32 - 1);
+            if len > 0 {
+                each(&RowPart { row, first, len }, reader.rows.len() as u32 - 1);
             }
             Ok(true)
         });
@@ -346,11 +351,11 @@ fn add_filters(
     }
 }
 
-/// Whether a table is joined by its key to a column, so that it has each row of a query whose keys the column is compared with.
+/// Whether a table is joined by its key to columns, so that it has each row of a query whose keys these are compared with.
 fn joins_rows_of(joined: &JoinTable, from: JoinColumn, query: &SubQuery) -> bool {
     let Some(link) = &joined.link else { return false };
-    let is_key = *query.table.key() == [query.column];
-    let is_linked = link.from == from && link.to == query.column;
+    let is_key = query.table.is_key(query.pairs(from.column).map(|pair| pair.to));
+    let is_linked = link.from == from && link.to == query.column && link.more == query.more;
     let is_same_table = Arc::ptr_eq(&joined.table, &query.table) && joined.rows.is_none();
     let has_all = || {
         let of_query = query.condition.clone().map(into_parts).unwrap_or_default();
@@ -367,8 +372,15 @@ fn into_parts(condition: Condition) -> Vec<Condition> {
     }
 }
 
-fn link(from: JoinColumn, to: usize, is_left: bool, condition: Option<Condition>) -> JoinLink {
-    JoinLink { from, to, is_left, condition }
+/// A link to the table before with an index, by a pair of columns and others.
+fn link(
+    table: usize,
+    (first, more): (ColumnPair, Vec<ColumnPair>),
+    is_left: bool,
+    condition: Option<Condition>,
+) -> JoinLink {
+    let from = JoinColumn { table, column: first.from };
+    JoinLink { from, to: first.to, more, is_left, condition }
 }
 
 fn both(one: Option<Condition>, other: Option<Condition>) -> Option<Condition> {

@@ -108,6 +108,78 @@ impl LinkValues {
     }
 }
 
+/// The distinct values of the columns that link rows, numbered: groups of rows.
+pub(crate) struct LinkGroups {
+    first: LinkValues,
+    /// The values of the other columns.
+    more: Vec<LinkValues>,
+    /// With several columns, the groups by the numbers of their values.
+    groups: HashMap<Vec<u32>, u32>,
+}
+
+impl LinkGroups {
+    /// The groups of so many rows by columns of their table, and the group of each row; `NO_ROW` if one of its values is
+    /// NULL. `value` is the value of a row in the column with a place among these.
+    pub fn collect<'v>(
+        table: &TableSchema,
+        columns: &[usize],
+        rows: usize,
+        value: impl Fn(usize, usize) -> ValueRef<'v>,
+    ) -> (Self, Vec<u32>) {
+        let mut all = columns.iter().enumerate().map(|(place, &column)| {
+            LinkValues::collect(table, column, rows, |row| value(row, place))
+        });
+        let none = || LinkValues::collect(table, usize::MAX, 0, |_| ValueRef::Null);
+        let (first, numbers) = all.next().unwrap_or_else(none);
+        let (more, more_numbers): (Vec<_>, Vec<_>) = all.unzip();
+        let mut groups = HashMap::new();
+        if more.is_empty() {
+            return (Self { first, more, groups }, numbers);
+        }
+        let group = |row: usize| {
+            let number = |numbers: &Vec<u32>| numbers.get(row).copied().unwrap_or(NO_ROW);
+            let of_row = [&numbers].into_iter().chain(&more_numbers).map(number);
+            let of_row: Vec<u32> = of_row.collect();
+            if of_row.contains(&NO_ROW) {
+                return NO_ROW;
+            }
+            let next = groups.len() as u32;
+            *groups.entry(of_row).or_insert(next)
+        };
+        let numbers = (0..rows).map(group).collect();
+        (Self { first, more, groups }, numbers)
+    }
+
+    /// The group of a row with these values, by the places of the columns; `NO_ROW` if there is none.
+    #[inline]
+    pub fn number<'v>(&self, value: impl Fn(usize) -> ValueRef<'v>) -> u32 {
+        let first = self.first.number(value(0));
+        if self.more.is_empty() {
+            return first;
+        }
+        let more = self.more.iter().enumerate();
+        let more = more.map(|(place, values)| values.number(value(place + 1)));
+        let numbers: Vec<u32> = [first].into_iter().chain(more).collect();
+        self.groups.get(&numbers).copied().unwrap_or(NO_ROW)
+    }
+
+    pub fn len(&self) -> usize {
+        if self.more.is_empty() { self.first.len() } else { self.groups.len() }
+    }
+
+    /// The condition that each of these columns has one of its values: with several columns, rows that belong to no group
+    /// match, too.
+    pub fn condition(&self, columns: impl IntoIterator<Item = usize>, gaps: Gaps) -> Condition {
+        let values = [&self.first].into_iter().chain(&self.more);
+        let mut parts: Vec<_> =
+            columns.into_iter().zip(values).map(|(column, v)| v.condition(column, gaps)).collect();
+        match (parts.len(), parts.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => Condition::And(parts.into_iter().chain(last).collect()),
+        }
+    }
+}
+
 /// The place of an integer among ascending ones.
 #[inline]
 fn place_of(ints: &[i64], int: i64) -> Option<u32> {

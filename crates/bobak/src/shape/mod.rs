@@ -19,7 +19,7 @@ mod related;
 mod rows;
 
 pub use join::ShapeJoins;
-pub(crate) use links::{Gaps, LinkValues, NO_ROW, RowLinks};
+pub(crate) use links::{Gaps, LinkGroups, LinkValues, NO_ROW, RowLinks};
 pub(crate) use load::in_snapshot;
 pub use page::{Page, PageRequest, PageToken};
 pub use related::{RelatedCounts, RelatedRecords, RelatedValues};

@@ -66,7 +66,7 @@ impl ShapeColumns {
 
     /// Adds the columns that a step starts from.
     pub(super) fn step(&mut self, step: &RelationStep, table: &TableSchema) {
-        self.link(step.from_column(table));
+        step.from_columns(table).for_each(|column| self.link(column));
         if let Some((column, _)) = step.from_text() {
             self.link(column);
         }
@@ -88,6 +88,10 @@ impl ShapeColumns {
 
     pub(super) fn position(&self, column: usize) -> usize {
         self.columns.iter().position(|other| *other == column).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn positions(&self, columns: impl Iterator<Item = usize>) -> Vec<usize> {
+        columns.map(|column| self.position(column)).collect()
     }
 }
 
@@ -116,15 +120,15 @@ pub(super) struct JoinedRows {
     pub numbers: Vec<u32>,
 }
 
-/// The query of related rows, of which a column links them. Its limit and offset are returned: they apply to the rows of each
+/// The query of related rows, of which columns link them. Its limit and offset are returned: they apply to the rows of each
 /// row above.
 pub(super) fn related_select<T>(
     table: &Arc<TableSchema>,
     columns: &mut ShapeColumns,
     query: &Query<T>,
-    link: usize,
+    link: impl Iterator<Item = usize>,
 ) -> Result<(Select, RelatedLimits)> {
-    columns.link(link);
+    link.for_each(|column| columns.link(column));
     let mut select = query.to_select(table, columns.exprs())?;
     if select.is_grouped() {
         let message = "related records cannot be grouped";
@@ -143,12 +147,15 @@ pub(super) fn restrict(select: &mut Select, linked: Condition) {
 }
 
 /// Orders by the link first: an index on it then has the rows in this order, if the rest of the order is the key.
-pub(super) fn order_by_link(select: &mut Select, column: usize) {
+pub(super) fn order_by_link(select: &mut Select, link: impl Iterator<Item = usize>) {
     let descending = select.order.first().is_some_and(|first| first.descending);
-    let link = Order { column, descending };
-    let rest = std::mem::take(&mut select.order);
-    let rest = rest.into_iter().filter(|step| step.column != column);
-    select.order = [link].into_iter().chain(rest).collect();
+    let mut order: Vec<_> = link.map(|column| Order { column, descending }).collect();
+    for step in std::mem::take(&mut select.order) {
+        if order.iter().all(|other| other.column != step.column) {
+            order.push(step);
+        }
+    }
+    select.order = order;
 }
 
 impl ShapeRows {
@@ -229,6 +236,11 @@ impl ShapeRows {
     /// The position in the rows of a column of the record.
     pub(crate) fn position(&self, column: usize) -> usize {
         self.columns.position(column)
+    }
+
+    /// The positions in the rows of columns of the record.
+    pub(crate) fn positions(&self, columns: impl Iterator<Item = usize>) -> Vec<usize> {
+        self.columns.positions(columns)
     }
 }
 

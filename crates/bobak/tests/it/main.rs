@@ -31,6 +31,7 @@ mod cache_outdated; // records that another program has written
 mod callers_of_servers; // callers with few permissions, on servers with tables of other programs
 mod change_capture;
 mod combined_queries; // unions, and queries of rows
+mod composite_relations; // over foreign keys of several fields
 mod conduit; // the page of the example
 mod consumers; // of changes, by name, and killed
 mod copy;

@@ -1,7 +1,8 @@
-//! References that are checked at the commit, and what they do when the referenced value changes.
+//! References that are checked at the commit, or refer to a unique field, and what they do when the referenced value changes.
 
 use crate::engines::on_each;
 use bobak::prelude::*;
+use bobak::{Shape, count};
 
 #[derive(Record, Debug, Clone, PartialEq)]
 struct Area {
@@ -204,5 +205,58 @@ fn a_reference_to_a_table_that_does_not_exist_is_found_at_creation() {
         assert!(error.to_string().contains("'unregistered_target' does not exist"), "{error}");
         assert!(error.to_string().contains("register its record"), "{error}");
         assert!(db.tables().unwrap().is_empty());
+    });
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Airline {
+    id: i64,
+    #[record(unique, max = 3)]
+    code: String,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(foreign_key(airline, references = Airline(code)))]
+struct Flight {
+    id: i64,
+    #[record(max = 3, index)]
+    airline: Option<String>,
+}
+
+#[derive(Shape)]
+#[shape(of = Flight)]
+struct FlightPage {
+    id: i64,
+    #[shape(one = Flight::AIRLINE_REF)]
+    airline: Option<Airline>,
+}
+
+/// A foreign key of one field that refers to a unique field.
+#[test]
+fn a_field_refers_to_a_unique_field() {
+    on_each(|place| {
+        let db = place.open(Db::builder().record::<Airline>().record::<Flight>());
+        for (id, code) in [(7, "LX"), (1, "BA")] {
+            db.table().unwrap().insert(&Airline { id, code: code.into() }).unwrap();
+        }
+        for (id, code) in [(1, Some("LX")), (2, None), (3, Some("BA")), (4, Some("LX"))] {
+            let airline = code.map(Into::into);
+            db.table().unwrap().insert(&Flight { id, airline }).unwrap();
+        }
+        let table = db.table::<Flight>().unwrap();
+        assert_eq!(table.count(Flight::AIRLINE_REF.has(Airline::ID.eq(7))).unwrap(), 2);
+        assert_eq!(table.count(Flight::AIRLINE_REF.as_many().is_empty()).unwrap(), 1);
+        let airlines = db.table::<Airline>().unwrap();
+        let of = Flight::AIRLINE_REF.inverse().of(&airlines.require(7).unwrap());
+        assert_eq!(table.count(of).unwrap(), 2);
+        let pages: Vec<FlightPage> = table.load(Query::all(), &()).unwrap();
+        let shown: Vec<_> =
+            pages.iter().map(|page| (page.id, page.airline.as_ref().map(|one| one.id))).collect();
+        assert_eq!(shown, [(1, Some(7)), (2, None), (3, Some(1)), (4, Some(7))]);
+        let join = Query::<Airline>::all()
+            .left_join(Flight::AIRLINE_REF.inverse())
+            .group_by(Airline::ID)
+            .select((Airline::ID, count::<Flight>()));
+        assert_eq!(db.list(&join).unwrap(), [(1, 1), (7, 2)]);
     });
 }

@@ -195,6 +195,12 @@ fn filters_go_through_relations() {
         assert_eq!(names(User::ARTICLES.all(Article::DRAFT.eq(false))), "adacy");
         assert_eq!(names(User::REPORTS.any(User::ARTICLES.exists())), "ada");
         assert_eq!(users.count(User::REPORTS.is_empty()).unwrap(), 2);
+        // With NULL in its reference, a record refers to none.
+        let boss = User::BOSS.as_many();
+        assert_eq!(names(boss.is_empty()), "ada");
+        assert_eq!(names(boss.none(User::NAME.eq("ada"))), "ada");
+        assert_eq!(names(boss.none(User::NAME.eq("cy"))), "adabobcy");
+        assert_eq!(names(boss.all(User::NAME.eq("cy"))), "ada");
     });
 }
 

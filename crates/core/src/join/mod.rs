@@ -68,7 +68,9 @@ pub use tree::{
 };
 pub use window::{JoinWindow, WindowFunction};
 
-use crate::{Collation, Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
+use crate::{
+    Collation, ColumnPair, Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value,
+};
 use std::sync::Arc;
 
 /// A query over the rows of several tables, untyped, with every value in its column's stored form.
@@ -118,17 +120,30 @@ impl PartialEq for JoinTable {
     }
 }
 
-/// How the rows of a joined table are found: a column equals a column of a table before it.
+/// How the rows of a joined table are found: a column equals a column of a table before it, or several do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinLink {
     /// The column of a table before.
     pub from: JoinColumn,
     /// The index of the table's own column.
     pub to: usize,
+    /// Other columns of the same table before, and own columns that equal them, too.
+    pub more: Vec<ColumnPair>,
     /// Whether a row without linked rows stays, with NULLs.
     pub is_left: bool,
     /// What linked rows must match.
     pub condition: Option<Condition>,
+}
+
+impl JoinLink {
+    /// The columns that are equal: one of the table before, and one of the table with the link, which has this index.
+    pub fn pairs(&self, table: usize) -> impl Iterator<Item = [JoinColumn; 2]> {
+        let first = [self.from, JoinColumn { table, column: self.to }];
+        let pair = move |pair: &ColumnPair| {
+            [JoinColumn { column: pair.from, ..self.from }, JoinColumn { table, column: pair.to }]
+        };
+        [first].into_iter().chain(self.more.iter().map(pair))
+    }
 }
 
 /// A column of one of a join's tables.
@@ -173,8 +188,7 @@ impl Join {
     pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
         for (table, joined) in self.tables.iter().enumerate().skip(self.outer) {
             let Some(link) = &joined.link else { continue };
-            each(link.from);
-            each(JoinColumn { table, column: link.to });
+            link.pairs(table).for_each(|pair| pair.into_iter().for_each(&mut *each));
             if let Some(condition) = &link.condition {
                 condition.for_each_column(&mut |column| each(JoinColumn { table, column }));
             }

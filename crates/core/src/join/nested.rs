@@ -220,7 +220,7 @@ impl JoinTable {
     #[must_use]
     pub fn around(tables: &[Self]) -> Vec<Self> {
         let table = |Self { table, link, rows }: &Self| {
-            let link = link.as_ref().map(|link| JoinLink { condition: None, ..*link });
+            let link = link.clone().map(|link| JoinLink { condition: None, ..link });
             let rows = rows
                 .as_ref()
                 .map(|rows| Box::new(JoinRows { operator: rows.operator, queries: Vec::new() }));

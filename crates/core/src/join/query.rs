@@ -235,7 +235,8 @@ impl<L, R> JoinQuery<L, R> {
         for (number, step) in relation.steps().enumerate() {
             let tables = &mut parts.join.tables;
             let schema = tables.get(before).map_or(B::From::schema(), |table| &table.table);
-            let from = JoinColumn { table: before, column: step.from_column(schema) };
+            let (first, more) = step.split_pairs(schema);
+            let from = JoinColumn { table: before, column: first.from };
             let mut condition = if number + 1 == count { condition.take() } else { None };
             if is_left {
                 // A row of the table before stays, so its own columns are no reason to leave it out.
@@ -247,7 +248,7 @@ impl<L, R> JoinQuery<L, R> {
                 let from = step.from_condition().map(|part| JoinCondition::Row(before, part));
                 parts.lists.own.extend(own.into_iter().chain(from));
             }
-            let link = JoinLink { from, to: step.to_column(), is_left, condition };
+            let link = JoinLink { from, to: first.to, more, is_left, condition };
             tables.push(JoinTable {
                 table: Arc::clone(step.table()),
                 link: Some(link),

@@ -84,7 +84,7 @@ impl Condition {
     pub fn of_related(self, steps: &[RelatedStep]) -> Self {
         steps.iter().rev().fold(self, |condition, step| {
             let (table, column) = (Arc::clone(&step.table), step.to);
-            let query = SubQuery { table, column, condition: Some(condition) };
+            let query = SubQuery { table, column, more: Vec::new(), condition: Some(condition) };
             Self::InQuery { column: step.from, query: Box::new(query) }
         })
     }

@@ -4,6 +4,7 @@ mod builder;
 mod column;
 mod details;
 mod fit;
+mod lookup;
 mod partial_insert;
 mod reference;
 mod search;

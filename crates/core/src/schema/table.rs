@@ -140,13 +140,6 @@ impl TableSchema {
         &self.indexes
     }
 
-    /// Whether the key, or one of the [indexes](Self::indexes), begins with a column, so that it finds the rows with a value.
-    #[must_use]
-    pub fn is_indexed(&self, column: usize) -> bool {
-        let begins = |columns: &[usize]| columns.first() == Some(&column);
-        begins(&self.key) || self.indexes.iter().any(|index| begins(&index.columns))
-    }
-
     /// Whether the key is a single 64-bit integer: SQLite's rowid.
     #[must_use]
     pub fn has_integer_key(&self) -> bool {

@@ -3,7 +3,8 @@
 use crate::attr::At;
 use crate::errors::Errors;
 use crate::names::{constant, plain, snake};
-use crate::record::attr::{FieldAttrs, ForeignKeyAttr, IndexAttr, StructAttrs};
+use crate::record::attr::{FieldAttrs, IndexAttr, ReferenceTarget, StructAttrs};
+use crate::record::foreign_key::ForeignKeyAttr;
 use crate::types::{Plain, TypeSyntax, generic_argument};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
@@ -71,6 +72,14 @@ pub struct IndexAst {
     pub columns: Vec<usize>,
     pub unique: bool,
     pub at: TokenStream,
+}
+
+impl FieldAst<'_> {
+    /// Whether it has a relation to a record.
+    pub fn refers_to_record(&self) -> bool {
+        let target = self.attrs.references.as_ref().map(|at| &at.value);
+        matches!(target, Some(ReferenceTarget::Record(_)))
+    }
 }
 
 impl<'a> RecordAst<'a> {

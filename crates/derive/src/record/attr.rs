@@ -3,6 +3,7 @@
 use crate::attr::{At, Item, crate_path, default_crate, items};
 use crate::errors::Errors;
 use crate::record::default::Default;
+use crate::record::foreign_key::{ForeignKeyAttr, ON_DELETE, ON_UPDATE, is_name};
 use crate::record::rules::{REPEATABLE, RULES, RuleAttr};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
@@ -36,18 +37,6 @@ pub struct SearchAttr {
     pub fields: Vec<Ident>,
     /// A variant of `SearchLanguage`.
     pub language: &'static str,
-}
-
-/// `foreign_key(a, b, references = "table(x, y)", on_delete = "…", on_update = "…", deferred)`.
-pub struct ForeignKeyAttr {
-    pub fields: Vec<Ident>,
-    pub table: String,
-    pub referenced: Vec<String>,
-    /// A variant of `OnDelete`.
-    pub on_delete: Option<At<&'static str>>,
-    /// A variant of `OnUpdate`.
-    pub on_update: Option<At<&'static str>>,
-    pub deferred: bool,
 }
 
 /// `#[record(…)]` on a field.
@@ -155,7 +144,6 @@ fn on_field() -> Vec<&'static str> {
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
 const SEARCH: &str = r#"search(field, field, language = "english")"#;
 const RENAMED: &str = r#"renamed_from = "old_name""#;
-const FOREIGN_KEY: &str = r#"foreign_key(field, field, references = "table(column, column)")"#;
 const ENCRYPTED: &str = r#"encrypted(searchable, context = "table.column")"#;
 const REFERENCES: &str = r#"references = Type` or `references = "table(column)""#;
 
@@ -278,44 +266,6 @@ impl SearchAttr {
     }
 }
 
-impl ForeignKeyAttr {
-    fn parse(item: &Item, errors: &mut Errors) -> Option<Self> {
-        let mut target = None;
-        let mut key = Self {
-            fields: Vec::new(),
-            table: String::new(),
-            referenced: Vec::new(),
-            on_delete: None,
-            on_update: None,
-            deferred: false,
-        };
-        for part in item.list(FOREIGN_KEY, errors)? {
-            match part.name.to_string().as_str() {
-                "references" if !part.is_flag() => target = part.text(FOREIGN_KEY, errors),
-                "on_delete" if !part.is_flag() => key.on_delete = part.one_of(ON_DELETE, errors),
-                "on_update" if !part.is_flag() => key.on_update = part.one_of(ON_UPDATE, errors),
-                "deferred" if part.is_flag() => key.deferred = true,
-                _ if !part.is_flag() => errors.at(&part, format!("write `{FOREIGN_KEY}`")),
-                _ => key.fields.push(part.name),
-            }
-        }
-        let parts = target.as_ref().and_then(|text| text.value.strip_suffix(')')?.split_once('('));
-        let (table, columns) = parts.unwrap_or_default();
-        let columns: Vec<&str> = columns.split(',').map(str::trim).collect();
-        if !is_name(table.trim()) || !columns.iter().all(|name| is_name(name)) {
-            errors.at(item, format!("not a table and its columns: write `{FOREIGN_KEY}`"));
-            return None;
-        }
-        if key.fields.len() != columns.len() {
-            errors.at(item, "a foreign key has as many fields as it references columns");
-            return None;
-        }
-        key.table = table.trim().to_owned();
-        key.referenced = columns.into_iter().map(str::to_owned).collect();
-        Some(key)
-    }
-}
-
 impl FieldAttrs {
     /// Reads a field's attributes.
     pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
@@ -405,20 +355,6 @@ const LANGUAGES: &[(&str, &str)] = &[
 const COLLATIONS: &[(&str, &str)] =
     &[("binary", "Binary"), ("nocase", "NoCase"), ("unicode_nocase", "UnicodeNoCase")];
 
-const ON_DELETE: &[(&str, &str)] = &[
-    ("restrict", "Restrict"),
-    ("cascade", "Cascade"),
-    ("set_null", "SetNull"),
-    ("no_action", "NoAction"),
-];
-
-const ON_UPDATE: &[(&str, &str)] = &[
-    ("no_action", "NoAction"),
-    ("restrict", "Restrict"),
-    ("cascade", "Cascade"),
-    ("set_null", "SetNull"),
-];
-
 /// Whether the user gives the key.
 fn key(item: &Item, errors: &mut Errors) -> bool {
     !item.is_flag() && item.one_of(&[("given", ())], errors).is_some()
@@ -440,8 +376,4 @@ fn target(item: &Item, errors: &mut Errors) -> ReferenceTarget {
         }
     };
     item.parse_with(parse, REFERENCES, errors).unwrap_or(ReferenceTarget::Wrong)
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['\0', '(', ')'])
 }

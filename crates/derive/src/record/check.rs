@@ -7,6 +7,7 @@ use crate::errors::Errors;
 use crate::names::plain;
 use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::attr::{FieldAttrs, FieldRole};
+use crate::record::relations::check_relations;
 use crate::record::rules;
 use crate::types::Plain;
 use proc_macro2::TokenStream;
@@ -23,6 +24,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
     check_key(table, errors);
     check_indexes(table, errors);
     check_foreign_keys(table, errors);
+    check_relations(table, errors);
     check_roles(table, errors);
     check_deletion(table, errors);
     check_search(table, errors);

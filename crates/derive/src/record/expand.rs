@@ -4,7 +4,7 @@ use crate::names::{constant, ident, plain};
 use crate::record::assert::assertions;
 use crate::record::ast::{FieldAst, RecordAst, ReferencePart};
 use crate::record::attr::{EncryptedAttr, ReferenceTarget};
-use crate::record::rules;
+use crate::record::{relations, rules};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -19,6 +19,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     let (values, encode, from_row) = (values(table), encode(table), from_row(table));
     let (read, read_from, set_written) = (read(table), read_from(table), set_written(table));
     let (on_request, assertions) = (on_request(table), assertions(table));
+    let relation_types = relations::assertions(table);
     let (rules, soft_delete) = (rules::expand(table), rules::soft_delete(table));
     quote! {
         #[allow(dead_code, deprecated, unused_qualifications)]
@@ -44,6 +45,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
             #soft_delete
             #from_row
             #assertions
+            #relation_types
         };
     }
 }
@@ -76,12 +78,14 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
             }
         }
     });
-    let relations = table.places().filter_map(|(place, column)| relation(table, place, column));
+    let by_field = table.places().filter_map(|(place, column)| relation(table, place, column));
+    let by_fields = relations::constants(table);
     quote! {
         #[automatically_derived]
         impl #record {
             #(#constants)*
-            #(#relations)*
+            #(#by_field)*
+            #by_fields
             #search
         }
     }
@@ -172,22 +176,7 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
         Some(quote!(.column_renamed_from(#name, #former)))
     });
     let never_reused = table.never_reuse_keys.as_ref().map(|_| quote!(.never_reuse_keys()));
-    let foreign_keys = table.foreign_keys.iter().map(|(columns, key)| {
-        let columns = columns.iter().filter_map(|&place| table.columns.get(place));
-        let columns = columns.map(|column| &column.name);
-        let (name, referenced) = (&key.table, &key.referenced);
-        let on_delete = ident(key.on_delete.as_ref().map_or("Restrict", |at| at.value));
-        let on_update = ident(key.on_update.as_ref().map_or("NoAction", |at| at.value));
-        let deferred = key.deferred.then(|| quote!(.deferred()));
-        quote! {
-            .foreign_key(
-                [#(#columns),*],
-                __bobak::ForeignKey::new(#name, [#(#referenced),*], __bobak::OnDelete::#on_delete)
-                    .on_update(__bobak::OnUpdate::#on_update)
-                    #deferred,
-            )
-        }
-    });
+    let foreign_keys = relations::schema_calls(table);
     quote! {
         fn schema() -> &'static __bobak::Arc<__bobak::TableSchema> {
             static SCHEMA: __bobak::SchemaCell = __bobak::SchemaCell::new();

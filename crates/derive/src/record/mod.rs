@@ -6,6 +6,8 @@ mod attr;
 mod check;
 mod default;
 mod expand;
+mod foreign_key;
+mod relations;
 mod rules;
 
 use crate::errors::Errors;

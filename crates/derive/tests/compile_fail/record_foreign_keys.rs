@@ -14,6 +14,32 @@ struct Line {
 }
 
 #[derive(Record)]
+#[record(foreign_key(a, b, references = Order(x)))]
+#[record(foreign_key(a, b, references = Order))]
+#[record(foreign_key(a, b))]
+#[record(foreign_key(a, b, references = "order(x, y)", relation = ORDER))]
+struct WrongTargets {
+    id: i64,
+    a: i64,
+    b: i64,
+}
+
+#[derive(Record)]
+#[record(
+    foreign_key(a, b, references = Order(x, y)),
+    foreign_key(a, c, references = Order(x, y)),
+    foreign_key(a, c, references = Order(x, y), relation = ITEM)
+)]
+struct SameNames {
+    id: i64,
+    a: i64,
+    b: i64,
+    c: i64,
+    #[record(references = Item)]
+    item_id: i64,
+}
+
+#[derive(Record)]
 #[record(never_reuse_keys)]
 struct Given {
     #[record(key)]

@@ -141,7 +141,12 @@ fn keys_are_described_as_they_are() {
 #[test]
 fn conditions_over_other_tables_are_rejected() {
     on_each(|shop| {
-        let query = SubQuery { table: Arc::clone(&shop.secret), column: 0, condition: None };
+        let query = SubQuery {
+            table: Arc::clone(&shop.secret),
+            column: 0,
+            condition: None,
+            more: Vec::new(),
+        };
         let condition = Condition::InQuery { column: 0, query: Box::new(query) };
         let client = shop.with("read, write on orders");
         let session = client.engine.session().unwrap();

@@ -65,7 +65,12 @@ fn the_database_joins_rows_that_callers_may_read() {
         let query = Box::new(JoinSubquery::of_join(secret));
         nested.filters.push(JoinCondition::Exists(query));
         assert_eq!(run("read on orders", &nested), Err(ErrorKind::Schema));
-        let query = SubQuery { table: Arc::clone(&shop.secret), column: 0, condition: None };
+        let query = SubQuery {
+            table: Arc::clone(&shop.secret),
+            column: 0,
+            condition: None,
+            more: Vec::new(),
+        };
         let among = Condition::InQuery { column: 0, query: Box::new(query) };
         let filtered = Join { filters: vec![JoinCondition::Row(0, among)], ..orders };
         assert_eq!(run("read on orders", &filtered), Err(ErrorKind::Schema));

@@ -185,13 +185,14 @@ impl<'a> JoinWriter<'a> {
             }
             self.writer.raw(" AS ").alias(index);
             let Some(link) = &joined.link else { continue };
-            let to = JoinColumn { table: index, column: link.to };
-            let (a, b) = (self.comparable(link.from), self.comparable(to));
-            self.require(a.zip(b).is_some_and(|(a, b)| are_linkable(a, b)));
-            self.raw(" ON ");
-            self.push_column(link.from);
-            self.raw(" = ");
-            self.push_column(to);
+            for (number, [from, to]) in link.pairs(index).enumerate() {
+                let (a, b) = (self.comparable(from), self.comparable(to));
+                self.require(a.zip(b).is_some_and(|(a, b)| are_linkable(a, b)));
+                self.raw(if number == 0 { " ON " } else { " AND " });
+                self.push_column(from);
+                self.raw(" = ");
+                self.push_column(to);
+            }
             if let Some(condition) = &link.condition {
                 self.raw(" AND (");
                 self.in_table(index, |writer, table| push_condition(writer, table, condition));
@@ -237,9 +238,11 @@ impl<'a> JoinWriter<'a> {
             JoinCondition::AnyOf(parts) => self.push_parts(parts, false),
             JoinCondition::AllOf(parts) => self.push_parts(parts, true),
             JoinCondition::Not(part) => {
+                let outer = std::mem::replace(&mut self.writer.is_negated, true);
                 self.raw("NOT (");
                 self.push_condition(part);
                 self.raw(")");
+                self.writer.is_negated = outer;
             }
         }
     }

@@ -50,6 +50,7 @@ impl<'a> StatementShape<'a> {
         let Some(link) = &joined.link else { return self.word(Tag::Table, 0, 0) };
         self.word(Tag::Link, link.to, link.is_left.into())?;
         self.join_column(Tag::Column, link.from)?;
+        self.pairs(&link.more)?;
         self.optional_condition(&joined.table, link.condition.as_ref())
     }
 

@@ -7,8 +7,8 @@ use bobak_core::join::{
     JoinSubquery, JoinTable,
 };
 use bobak_core::{
-    BulkChange, ColumnSchema, Comparison, Condition, Join, RowLock, SubQuery, TableSchema, Type,
-    Value,
+    BulkChange, ColumnPair, ColumnSchema, Comparison, Condition, Join, RowLock, SubQuery,
+    TableSchema, Type, Value,
 };
 use bobak_sql::{Dialect, Statement, StatementShape, change, join, select};
 use std::collections::HashMap;
@@ -136,7 +136,8 @@ fn or_other(random: &mut Random, tables: &[Arc<TableSchema>], condition: Conditi
         0 => {
             let (column, selected) = random.of(&[(0, 0), (1, 1), (0, 4), (4, 0), (2, 2)]);
             let condition = (random.below(4) > 0).then_some(condition);
-            let query = Box::new(SubQuery { table, column: selected, condition });
+            let query =
+                Box::new(SubQuery { table, column: selected, more: pairs(random), condition });
             Condition::InQuery { column, query }
         }
         1 => {
@@ -188,6 +189,12 @@ fn of_referring(random: &mut Random, outer: &Join, table: &Arc<TableSchema>) -> 
     }
 }
 
+/// Pairs of columns after the first one, mostly none.
+fn pairs(random: &mut Random) -> Vec<ColumnPair> {
+    let count = random.of(&[0, 0, 0, 1, 2]);
+    (0..count).map(|_| ColumnPair { from: random.of(&[0, 4]), to: random.of(&[0, 4]) }).collect()
+}
+
 fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
     let tables = 1 + random.below(3);
     let mut join =
@@ -197,6 +204,7 @@ fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
         let link = (at > 0).then(|| JoinLink {
             from: JoinColumn { table: random.below(at), column: random.of(&[0, 4]) },
             to: random.of(&[0, 4]),
+            more: pairs(random),
             is_left: random.below(2) == 0,
             condition: (random.below(3) == 0).then(|| condition(random, 1)),
         });

@@ -301,6 +301,7 @@ suite! { $
     }
     subqueries {
         columns_of_subqueries,
+        subqueries_of_several_columns,
         nested_subqueries,
         changes_by_subqueries,
     }

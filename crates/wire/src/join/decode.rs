@@ -1,10 +1,10 @@
 //! Decodes joins.
 
 use super::{
-    AGGREGATES, FUNCTIONS, NestingLimit, OPERATORS, PART, SET_OPERATORS, START_OF, SUBSTRING,
-    check_tables, condition, expr, rows, text_test, window,
+    AGGREGATES, FUNCTIONS, LINK_OF_COLUMNS, NestingLimit, OPERATORS, PART, SET_OPERATORS, START_OF,
+    SUBSTRING, check_tables, condition, expr, rows, text_test, window,
 };
-use crate::condition::{COMPARISONS, read as read_condition, read_escape};
+use crate::condition::{COMPARISONS, read as read_condition, read_escape, read_pairs};
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::{of_number, read_column_of, read_type};
 use crate::{Handles, value};
@@ -84,10 +84,20 @@ impl JoinDecoder<'_, '_> {
             return Err(corrupt("a table is linked to one of another query"));
         }
         let to = read_column_of(self.reader, &table)?;
-        let is_left = self.reader.bool()?;
+        let kind = self.reader.u8()?;
+        if kind > 1 | LINK_OF_COLUMNS {
+            return Err(wrong("a link", kind));
+        }
+        let is_left = kind & 1 != 0;
+        let more = match before.get(from.table) {
+            Some(joined) if kind & LINK_OF_COLUMNS != 0 => {
+                read_pairs(self.reader, &joined.table, &table)?
+            }
+            _ => Vec::new(),
+        };
         let handles = self.handles;
         let condition = self.reader.option(|reader| read_condition(reader, &table, handles))?;
-        let link = Some(JoinLink { from, to, is_left, condition });
+        let link = Some(JoinLink { from, to, more, is_left, condition });
         Ok(JoinTable { table, link, rows: None })
     }
 

@@ -1,11 +1,11 @@
 //! Encodes joins.
 
 use super::{
-    AGGREGATES, FUNCTIONS, NestingLimit, OPERATORS, PART, SET_OPERATORS, START_OF, SUBSTRING,
-    check_tables, condition, expr, rows, text_test, window,
+    AGGREGATES, FUNCTIONS, LINK_OF_COLUMNS, NestingLimit, OPERATORS, PART, SET_OPERATORS, START_OF,
+    SUBSTRING, check_tables, condition, expr, rows, text_test, window,
 };
 use crate::OtherTables;
-use crate::condition::{COMPARISONS, encode as encode_condition, handle_of};
+use crate::condition::{COMPARISONS, encode as encode_condition, encode_pairs, handle_of};
 use crate::schema::encode_type;
 use crate::value;
 use crate::writer::Encode;
@@ -73,10 +73,14 @@ impl JoinEncoder<'_> {
     fn linked_table(&mut self, table: &JoinTable) -> Result<()> {
         let (Some(link), None) = (&table.link, &table.rows) else { return Err(inexpressible()) };
         self.handle(table)?;
-        let JoinLink { from, to, is_left, condition } = link;
+        let JoinLink { from, to, more, is_left, condition } = link;
         self.column(*from)?;
         self.out.encode_position(*to)?;
-        let tables = self.tag((*is_left).into()).tables;
+        let of_columns = if more.is_empty() { 0 } else { LINK_OF_COLUMNS };
+        let tables = self.tag(u8::from(*is_left) | of_columns).tables;
+        if !more.is_empty() {
+            encode_pairs(self.out, more)?;
+        }
         self.out.encode_option(condition.as_ref(), |out, condition| {
             encode_condition(out, condition, tables)
         })

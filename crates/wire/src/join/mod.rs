@@ -13,6 +13,9 @@ use crate::Limits;
 use bobak_core::join::{CalculationOperator, JoinAggregate, JoinFunction, SetOperator};
 use bobak_core::{Error, ErrorKind, Result};
 
+/// The bit of a link by several columns, next to that of a left join.
+const LINK_OF_COLUMNS: u8 = 2;
+
 /// Where a join's first table has its rows.
 mod rows {
     pub const OF_TABLE: u8 = 0;

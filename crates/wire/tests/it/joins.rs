@@ -61,6 +61,7 @@ fn grouped(table: &Arc<TableSchema>) -> Join {
     let link = JoinLink {
         from: JoinColumn { table: 0, column: 6 },
         to: 0,
+        more: Vec::new(),
         is_left: true,
         condition: Some(Condition::IsNull { column: 4 }),
     };
@@ -133,7 +134,7 @@ fn nested(table: &Arc<TableSchema>) -> Join {
         Join { filters, columns: vec![column(0, 0), constant], ..plain(table) }
     };
     let rows = JoinTable::of_queries(SetOperator::Union, vec![all("a"), all("b")]).unwrap();
-    let query = SubQuery { table: Arc::clone(table), column: 0, condition: None };
+    let query = SubQuery { table: Arc::clone(table), column: 0, condition: None, more: Vec::new() };
     let among = Condition::InQuery { column: 0, query: Box::new(query) };
     let columns = vec![column(0, 0), JoinExpr::Query(inside(table, &rows))];
     let order = vec![ascending(column(0, 0)), ascending(column(0, 1))];

@@ -289,7 +289,7 @@ fn rows_of_other_tables() -> Sample {
     let table = person();
     let known = Condition::Not(Box::new(Condition::IsNull { column: 2 }));
     let among = |condition| {
-        let query = SubQuery { table: Arc::clone(&table), column: 0, condition };
+        let query = SubQuery { table: Arc::clone(&table), column: 0, condition, more: Vec::new() };
         Condition::InQuery { column: 6, query: Box::new(query) }
     };
     let nested = among(Some(among(Some(known))));

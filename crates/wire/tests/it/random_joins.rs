@@ -9,7 +9,8 @@ use bobak_core::join::{
     WindowFunction,
 };
 use bobak_core::{
-    Comparison, Condition, DatePart, DateUnit, ErrorKind, Join, TableSchema, Type, Value,
+    ColumnPair, Comparison, Condition, DatePart, DateUnit, ErrorKind, Join, SubQuery, TableSchema,
+    Type, Value,
 };
 use bobak_wire::{HEADER_LENGTH, Limits};
 use std::sync::Arc;
@@ -80,6 +81,14 @@ impl JoinMaker {
         (self.random.below(2) == 0).then(|| make(self))
     }
 
+    /// Pairs of columns after the first one, mostly none.
+    fn pairs(&mut self, columns: usize) -> Vec<ColumnPair> {
+        let count = self.random.below(4).saturating_sub(1);
+        let mut pair =
+            |_| ColumnPair { from: self.random.below(columns), to: self.random.below(8) };
+        (0..count).map(&mut pair).collect()
+    }
+
     fn join(&mut self, around: &[JoinTable], depth: usize) -> Join {
         let mut tables = JoinTable::around(around);
         let rows = depth > 0 && self.random.below(4) == 0;
@@ -88,7 +97,10 @@ impl JoinMaker {
             let (from, to) = (self.column(&tables[around.len()..]), self.random.below(8));
             let from = JoinColumn { table: from.table + around.len(), ..from };
             let condition = self.maybe(Self::row);
-            let link = Some(JoinLink { from, to, is_left: self.random.below(2) == 0, condition });
+            let columns = tables[from.table].table.columns().len();
+            let more = self.pairs(columns);
+            let link =
+                Some(JoinLink { from, to, more, is_left: self.random.below(2) == 0, condition });
             tables.push(JoinTable { link, ..first(&self.table) });
         }
         let mut columns = self.list(|maker| maker.expr(&tables, depth));
@@ -197,6 +209,12 @@ impl JoinMaker {
     /// A condition that also the rows of queries can have.
     fn row(&mut self) -> Condition {
         let column = self.random.below(2);
+        if self.random.below(4) == 0 {
+            let more = vec![ColumnPair { from: 0, to: 0 }; self.random.below(3)];
+            let (table, condition) = (Arc::clone(&self.table), self.maybe(Self::row));
+            let query = Box::new(SubQuery { table, column: 0, more, condition });
+            return Condition::InQuery { column: 0, query };
+        }
         Condition::Compare { column, comparison: self.pick(&COMPARISONS), value: Value::Int(5) }
     }
 
@@ -289,6 +307,7 @@ fn wrong_joins_are_rejected() {
         let link = JoinLink {
             from: JoinColumn { table: 1, column: 0 },
             to: 0,
+            more: Vec::new(),
             is_left: false,
             condition: None,
         };
@@ -363,6 +382,7 @@ fn joins_have_limits() {
     let link = JoinLink {
         from: JoinColumn { table: 0, column: 0 },
         to: 0,
+        more: Vec::new(),
         is_left: false,
         condition: None,
     };

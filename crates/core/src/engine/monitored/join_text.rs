@@ -49,10 +49,12 @@ fn write_table(join: &Join, index: usize, table: &JoinTable, out: TextOutput<'_>
         }
     }
     let Some(link) = &table.link else { return Ok(()) };
-    out.write_str(" ON ")?;
-    write_column(join, link.from, out)?;
-    out.write_str(" = ")?;
-    write_column(join, JoinColumn { table: index, column: link.to }, out)?;
+    for (number, [from, to]) in link.pairs(index).enumerate() {
+        out.write_str(if number == 0 { " ON " } else { " AND " })?;
+        write_column(join, from, out)?;
+        out.write_str(" = ")?;
+        write_column(join, to, out)?;
+    }
     if let Some(condition) = &link.condition {
         out.write_str(" AND ")?;
         write_condition(condition, &table.table, out)?;

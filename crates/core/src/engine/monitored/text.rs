@@ -200,8 +200,15 @@ pub(super) fn write_condition(
         }
         Condition::In { column, .. } => write!(out, "{} IN (?, …)", name(column)),
         Condition::InQuery { column, query } => {
-            let selected = column_name(&query.table, query.column);
-            write!(out, "{} IN (SELECT {selected} FROM {}", name(column), query.table.name())?;
+            let (from, to): (Vec<_>, Vec<_>) =
+                query.pairs(*column).map(|pair| (pair.from, pair.to)).unzip();
+            let compared = table.column_names(&from);
+            match from.len() {
+                1 => out.write_str(&compared)?,
+                _ => write!(out, "({compared})")?,
+            }
+            let selected = query.table.column_names(&to);
+            write!(out, " IN (SELECT {selected} FROM {}", query.table.name())?;
             filter(query.condition.as_ref(), &query.table, out)?;
             out.write_str(")")
         }

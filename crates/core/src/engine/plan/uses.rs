@@ -44,7 +44,7 @@ impl TableUse {
             .collect();
         for (at, joined) in join.tables.iter().enumerate().skip(join.outer) {
             let Some(link) = &joined.link else { continue };
-            add_link(&mut all, join, link.from, JoinColumn { table: at, column: link.to });
+            link.pairs(at).for_each(|[from, to]| add_link(&mut all, join, from, to));
             let condition = link.condition.iter();
             condition.for_each(|condition| add_row(&mut all, join, at, condition));
         }
@@ -79,9 +79,12 @@ impl TableUse {
             Condition::Compare { column, comparison, .. } => {
                 self.add_column(name(*column), *comparison == Comparison::Equal);
             }
-            Condition::In { column, .. }
-            | Condition::InQuery { column, .. }
-            | Condition::IsNull { column } => self.add_column(name(*column), true),
+            Condition::In { column, .. } | Condition::IsNull { column } => {
+                self.add_column(name(*column), true);
+            }
+            Condition::InQuery { column, query } => {
+                query.pairs(*column).for_each(|pair| self.add_column(name(pair.from), true));
+            }
             Condition::StartsWith { column, .. } => self.add_column(name(*column), false),
             Condition::And(parts) => parts.iter().for_each(|part| self.add(table, part)),
             _ => {}

@@ -11,7 +11,7 @@ use crate::request::selection::RowSelection;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Collation, Condition, Engine, ErrorKind, Expr, FoldedValue, Result, Row, RowBuffer, Select,
-    Session, Source, SubQuery, Value, ValueRef,
+    Session, Source, SubQuery, SubQueryRows, Value, ValueRef,
 };
 use std::collections::HashMap;
 
@@ -152,26 +152,23 @@ impl<'a> RelatedLoader<'a> {
         }
         let mut problem = None;
         let mut run = |column: usize, query: SubQuery| {
-            let values = self.values_of(&query).map_err(|error| {
+            self.with_values(column, &query).map_err(|error| {
                 let shown = error.error().to_bare();
                 problem = Some(error);
                 shown
-            })?;
-            Ok(Condition::In { column, values })
+            })
         };
         let replaced = condition.replace_subqueries(&mut run);
         replaced.map_err(|error| problem.unwrap_or_else(|| error.into()))
     }
 
-    fn values_of(&mut self, query: &SubQuery) -> Result<Vec<Value<'static>>, Problem> {
-        let mut values = Vec::new();
+    fn with_values(&mut self, column: usize, query: &SubQuery) -> Result<Condition, Problem> {
+        let mut rows = SubQueryRows::new(query, column);
         self.run(&query.to_select(), &mut |row| {
-            if !row.get(0).is_null() {
-                values.push(row.get(0).to_owned());
-            }
+            rows.push(row);
             Ok(0)
         })?;
-        Ok(values)
+        Ok(rows.into_condition())
     }
 
     /// Loads the rows that are related to some rows, and those that are related to them.

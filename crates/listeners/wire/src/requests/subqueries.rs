@@ -2,7 +2,7 @@
 //! permissions no engine does: then each table's grants and row rules apply to its rows.
 
 use super::client_session::ClientSession;
-use bobak_core::{Condition, Error, ErrorKind, Result, Source, SubQuery, ValueRef};
+use bobak_core::{Condition, Error, ErrorKind, Result, Source, SubQuery, SubQueryRows, ValueRef};
 
 impl ClientSession<'_> {
     /// The condition as the engine takes it.
@@ -21,13 +21,10 @@ impl ClientSession<'_> {
 
     fn values(&self, column: usize, query: &SubQuery) -> Result<Condition> {
         let limit = self.shared.settings.max_frame as usize;
-        let (mut values, mut bytes) = (Vec::new(), 0);
+        let (mut rows, mut bytes) = (SubQueryRows::new(query, column), 0);
         self.session.query(&Source::Select(&query.to_select()), &mut |row| {
-            let value = row.get(0);
-            if !value.is_null() {
-                bytes += size(value);
-                values.push(value.to_owned());
-            }
+            bytes += (0..row.len()).map(|place| size(row.get(place))).sum::<usize>();
+            rows.push(row);
             Ok(bytes <= limit)
         })?;
         if bytes > limit {
@@ -36,13 +33,14 @@ impl ClientSession<'_> {
             );
             return Err(Error::new(ErrorKind::OutOfRange, message).in_table(query.table.name()));
         }
-        Ok(Condition::In { column, values })
+        Ok(rows.into_condition())
     }
 }
 
 /// The size of a value in a request.
 fn size(value: ValueRef<'_>) -> usize {
     match value {
+        ValueRef::Null => 0,
         ValueRef::Text(text) => 5 + text.len(),
         ValueRef::Bytes(bytes) => 5 + bytes.len(),
         _ => 9,

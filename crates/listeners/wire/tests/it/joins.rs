@@ -28,7 +28,7 @@ fn column(table: usize, column: usize) -> JoinExpr {
 fn linked(list: &[(&Arc<TableSchema>, usize)]) -> Join {
     let from = JoinColumn { table: 0, column: list[0].1 };
     let table = |(index, (table, to)): (usize, &(&Arc<TableSchema>, usize))| {
-        let link = JoinLink { from, to: *to, is_left: false, condition: None };
+        let link = JoinLink { from, to: *to, is_left: false, condition: None, more: Vec::new() };
         JoinTable { table: Arc::clone(table), link: (index > 0).then_some(link), rows: None }
     };
     let tables: Vec<_> = list.iter().enumerate().map(table).collect();

@@ -97,7 +97,8 @@ fn conditions_on_other_tables_follow_permissions() {
         let request = |token: &str, table: &Arc<TableSchema>, name: &str| {
             let mut raw = Raw::known_by(&address, token);
             let column = table.column(name).unwrap();
-            let query = SubQuery { table: Arc::clone(table), column, condition: None };
+            let query =
+                SubQuery { table: Arc::clone(table), column, condition: None, more: Vec::new() };
             let condition = Some(Condition::InQuery { column: 0, query: Box::new(query) });
             let select = Select { condition: condition.clone(), ..Select::all(&tag) };
             let others = [(table.id(), 2)];
@@ -150,7 +151,8 @@ fn clients_send_conditions_on_other_tables() {
             assert!(remote.capabilities().subqueries);
             let probe = Probe::new(&remote).unwrap();
             let column = table.column(name).unwrap();
-            let query = SubQuery { table: Arc::clone(table), column, condition: None };
+            let query =
+                SubQuery { table: Arc::clone(table), column, condition: None, more: Vec::new() };
             let condition = Condition::InQuery { column: 0, query: Box::new(query) };
             let assign = [Assign::Set { column: 1, value: 2.0.into() }];
             let changed = probe.change(&tag, Some(condition.clone()), &assign);

@@ -2,7 +2,7 @@
 
 use super::{Texts, age};
 use crate::tables::person;
-use bobak_core::{Comparison, Condition, Expr, Select, Value};
+use bobak_core::{ColumnPair, Comparison, Condition, Expr, Select, SubQuery, Value};
 use bobak_sql::select;
 
 fn where_text(condition: Condition, parameters: &[Value<'_>], texts: &Texts) {
@@ -74,6 +74,27 @@ fn conditions_over_texts() {
                 "AND (\"email\" >= ? COLLATE BINARY AND \"email\" < ? COLLATE BINARY) ",
                 "AND CASE WHEN typeof(\"age\") = 'text' THEN ",
                 "(\"age\" >= ? COLLATE BINARY AND \"age\" < ? COLLATE BINARY) END",
+            )],
+        },
+    );
+}
+
+/// For a row that it does not find, SQLite would look for NULL in all rows, if NULL were not as good as false.
+#[test]
+fn conditions_over_rows_of_several_columns() {
+    let (table, more) = (person(), vec![ColumnPair { from: 2, to: 2 }]);
+    let query = SubQuery { table, column: 0, more, condition: None };
+    let found = Condition::InQuery { column: 0, query: Box::new(query) };
+    where_text(
+        Condition::And(vec![found.clone(), Condition::Not(Box::new(found))]),
+        &[],
+        &Texts {
+            sqlite: &[concat!(
+                "SELECT \"id\" FROM \"person\" WHERE (\"age\" IS NOT NULL AND (\"id\", \"age\") IN ",
+                "(SELECT \"id\", \"age\" FROM \"person\" WHERE \"age\" IS NOT NULL)) ",
+                "AND NOT (CASE WHEN (\"age\" IS NOT NULL AND (\"id\", \"age\") IN ",
+                "(SELECT \"id\", \"age\" FROM \"person\" WHERE \"age\" IS NOT NULL)) ",
+                "THEN 1 ELSE 0 END)",
             )],
         },
     );

@@ -4,7 +4,9 @@ use super::conditions::{
     BYTES, FLOAT, INT, INT2, NOCASE, NOCASE2, PLAIN, PLAIN2, UNICODE, rows, thing,
 };
 use crate::{Check, Entry, Harness, Probe, Table, Values, same};
-use bobak_core::{Assign, Comparison, Condition, OnError, SubQuery, Value};
+use bobak_core::{
+    Assign, ColumnPair, Comparison, Condition, OnError, SubQuery, SubQueryRows, Value,
+};
 
 /// Columns of each type, compared with themselves and with others of the type; NULLs on both sides.
 pub fn columns_of_subqueries(harness: &dyn Harness) -> Check {
@@ -32,6 +34,28 @@ pub fn columns_of_subqueries(harness: &dyn Harness) -> Check {
             conditions.iter().map(query).collect::<Vec<_>>()
         };
         pairs.into_iter().flat_map(each).collect()
+    })
+}
+
+/// Several columns at a time: all have to be the same in one row, and NULL in one of them is in no row.
+pub fn subqueries_of_several_columns(harness: &dyn Harness) -> Check {
+    check_each(harness, |table| {
+        let pair = |from, to| ColumnPair { from, to };
+        let several = |condition: Option<Condition>, more: &[ColumnPair]| {
+            let mut within = within(table, INT, INT2, condition);
+            if let Condition::InQuery { query, .. } = &mut within {
+                query.more = more.to_vec();
+            }
+            within
+        };
+        let small = super::compare(INT2, Comparison::Less, Value::Int(3));
+        let swapped = several(None, &[pair(INT2, INT)]);
+        vec![
+            several(None, &[pair(NOCASE, NOCASE2)]),
+            several(Some(small.clone()), &[pair(INT2, INT2)]),
+            several(Some(swapped.clone()), &[pair(0, 0), pair(PLAIN, PLAIN)]),
+            Condition::And(vec![small, swapped]),
+        ]
     })
 }
 
@@ -77,7 +101,7 @@ fn within(
     selected: usize,
     condition: Option<Condition>,
 ) -> Condition {
-    let query = SubQuery { table: table.clone(), column: selected, condition };
+    let query = SubQuery { table: table.clone(), column: selected, condition, more: Vec::new() };
     Condition::InQuery { column, query: Box::new(query) }
 }
 
@@ -125,8 +149,12 @@ fn replace(table: &Table, all: &[Values], condition: Condition) -> bobak_core::R
             let condition = query.condition.as_ref();
             condition.is_none_or(|c| c.evaluate(table, &row.as_slice()) == Some(true))
         };
-        let value = |row: &Values| row.get(query.column).cloned().unwrap_or_default();
-        let values = all.iter().filter(kept).map(value).filter(|value| !value.is_null());
-        Ok(Condition::In { column, values: values.collect() })
+        let value = |row: &Values, place| row.get(place).cloned().unwrap_or_default();
+        let mut found = SubQueryRows::new(&query, column);
+        for row in all.iter().filter(kept) {
+            let values = query.pairs(column).map(|pair| value(row, pair.to));
+            found.push(&values.collect::<Vec<_>>().as_slice());
+        }
+        Ok(found.into_condition())
     })
 }

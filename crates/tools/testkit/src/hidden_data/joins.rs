@@ -7,7 +7,7 @@ use bobak_core::join::{
     CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder,
     JoinSubquery, JoinTable,
 };
-use bobak_core::{Comparison, Join, Type, Value};
+use bobak_core::{ColumnPair, Comparison, Join, Type, Value};
 use std::sync::Arc;
 
 /// A query over up to three of the tables. Its calculations fail in some rows, which the client may not see.
@@ -18,7 +18,13 @@ pub(super) fn join(random: &mut Random, tables: &[Table]) -> Join {
         let (from, table) = (any_column(random, &joined), table(random, tables));
         let condition = random.percent(40).then(|| condition(random, &table, 1));
         let to = column(random, &table);
-        let link = Some(JoinLink { from, to, is_left: random.percent(50), condition });
+        let before = joined.get(from.table).filter(|_| random.percent(30));
+        let pair = |before: &JoinTable| ColumnPair {
+            from: column(random, &before.table),
+            to: column(random, &table),
+        };
+        let more = before.map(pair).into_iter().collect();
+        let link = Some(JoinLink { from, to, more, is_left: random.percent(50), condition });
         joined.push(JoinTable { table, link, rows: None });
     }
     let mut filters = Vec::new();

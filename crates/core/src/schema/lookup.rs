@@ -1,0 +1,31 @@
+//! Which columns find the rows of a table.
+
+use crate::TableSchema;
+
+impl TableSchema {
+    /// Whether the key, or one of the [indexes](Self::indexes), begins with a column, so that it finds the rows with a value.
+    #[must_use]
+    pub fn is_indexed(&self, column: usize) -> bool {
+        self.is_indexed_together([column])
+    }
+
+    /// Whether the key, or one of the [indexes](Self::indexes), begins with some columns in any order, so that it finds the
+    /// rows with a value of each.
+    #[must_use]
+    pub fn is_indexed_together(&self, columns: impl IntoIterator<Item = usize>) -> bool {
+        let columns: Vec<_> = columns.into_iter().collect();
+        let begins = |index: &[usize]| {
+            let first = index.get(..columns.len());
+            first.is_some_and(|first| columns.iter().all(|column| first.contains(column)))
+        };
+        begins(self.key()) || self.indexes().iter().any(|index| begins(&index.columns))
+    }
+
+    /// Whether the key has these different columns, in any order, and no others.
+    #[must_use]
+    pub fn is_key(&self, columns: impl IntoIterator<Item = usize>) -> bool {
+        let columns: Vec<_> = columns.into_iter().collect();
+        let are_in_key = columns.iter().all(|column| self.key().contains(column));
+        are_in_key && columns.len() == self.key().len() && !columns.is_empty()
+    }
+}
