@@ -1,6 +1,6 @@
 //! Encodes and decodes conditions and assignments.
 
-use crate::reader::{MessageReader, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
 use crate::writer::Encode;
 use crate::{Handles, Limits, OtherTables, value};
