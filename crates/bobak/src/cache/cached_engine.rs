@@ -131,15 +131,11 @@ pub(super) fn get(
     let Some(version) = store.version(&own) else {
         return source.get(table, key, row);
     };
-    let mut bytes = Vec::new();
-    let found = source.get(table, key, &mut |found| {
-        encode(&mut bytes, found)?;
-        row(found)
-    })?;
-    if let Some(bytes) = bytes.get(FRAME..).filter(|_| found) {
+    let found = get_encoded(source, table, key, row)?;
+    if let Some(bytes) = &found {
         store.keep(own, bytes, layout, version);
     }
-    Ok(found)
+    Ok(found.is_some())
 }
 
 /// Reads a row from `session`, and forgets the cached one if they differ: if a write failed because of the cached row, the caller
@@ -154,13 +150,24 @@ pub(super) fn get_current(
     let (Some((store, _)), Some(own)) = (caches.of(table), CacheKey::of(key)) else {
         return session.get(table, key, row);
     };
+    let found = get_encoded(UncachedSource::Session(session), table, key, row)?;
+    store.forget_outdated(&own, found.as_deref());
+    Ok(found.is_some())
+}
+
+/// Reads a row; returns it encoded.
+fn get_encoded(
+    source: UncachedSource<'_>,
+    table: &Arc<TableSchema>,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let found = session.get(table, key, &mut |found| {
+    let found = source.get(table, key, &mut |found| {
         encode(&mut bytes, found)?;
         row(found)
     })?;
-    store.forget_outdated(&own, bytes.get(FRAME..).filter(|_| found));
-    Ok(found)
+    Ok(found.then(|| bytes.split_off(FRAME)))
 }
 
 #[cfg(all(test, feature = "sqlite"))]
