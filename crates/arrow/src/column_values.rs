@@ -71,14 +71,13 @@ pub(crate) const fn value_size(ty: Type) -> usize {
 #[cold]
 pub(crate) fn converted(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
     match (ty, value) {
+        // A value of the column's class is rejected only for its length.
         (Type::Text | Type::Json | Type::Decimal, ValueRef::Text(text)) => {
-            Err(check_length(text.len()).err().unwrap_or_else(|| Error::mismatch("text", value)))
+            Err(too_long(text.len()))
         }
         (Type::Decimal, ValueRef::Int(whole)) => Ok(Value::from(whole.to_string())),
         (Type::Text | Type::Json | Type::Decimal, _) => Err(Error::mismatch("text", value)),
-        (Type::Bytes, ValueRef::Bytes(bytes)) => {
-            Err(check_length(bytes.len()).err().unwrap_or_else(|| Error::mismatch("bytes", value)))
-        }
+        (Type::Bytes, ValueRef::Bytes(bytes)) => Err(too_long(bytes.len())),
         (Type::Bytes, _) => Err(Error::mismatch("bytes", value)),
         (Type::Uuid, _) => Ok(Value::from(Uuid::from_value(value)?.into_bytes().to_vec())),
         (Type::F64, _) => f64::from_value(value).map(Value::Float),
@@ -288,11 +287,13 @@ fn with_nulls(bytes: Vec<u8>, rows: usize, nulls: &[u32], size: usize) -> Vec<u8
 /// Checks that a value has an offset.
 #[inline]
 pub(crate) fn check_length(bytes: usize) -> Result<()> {
-    if bytes <= VALUE_BYTES {
-        return Ok(());
-    }
+    if bytes <= VALUE_BYTES { Ok(()) } else { Err(too_long(bytes)) }
+}
+
+#[cold]
+fn too_long(bytes: usize) -> Error {
     let message = format!("a value of {bytes} bytes is too long for Arrow's 32-bit offsets");
-    Err(Error::new(ErrorKind::TooLong, message))
+    Error::new(ErrorKind::TooLong, message)
 }
 
 #[cold]

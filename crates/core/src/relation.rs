@@ -89,18 +89,18 @@ impl RelationStep {
     }
 
     /// The linked columns: those of the table before, each with that of the step's own table which has the same value.
-    pub fn pairs(&self, before: &TableSchema) -> impl Iterator<Item = ColumnPair> {
+    pub fn pairs(&self, before: &TableSchema) -> impl Iterator<Item = ColumnPair> + Clone {
         let first = ColumnPair { from: self.from.of(before), to: self.to.of(self.table()) };
         [first].into_iter().chain(self.more.as_slice().iter().copied())
     }
 
     /// The indexes of the linked columns in the table before.
-    pub fn from_columns(&self, before: &TableSchema) -> impl Iterator<Item = usize> {
+    pub fn from_columns(&self, before: &TableSchema) -> impl Iterator<Item = usize> + Clone {
         self.pairs(before).map(|pair| pair.from)
     }
 
     /// The indexes of the linked columns in the step's own table.
-    pub fn to_columns(&self) -> impl Iterator<Item = usize> {
+    pub fn to_columns(&self) -> impl Iterator<Item = usize> + Clone {
         let more = self.more.as_slice().iter().map(|pair| pair.to);
         [self.to.of(self.table())].into_iter().chain(more)
     }

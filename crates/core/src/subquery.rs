@@ -31,7 +31,7 @@ impl PartialEq for SubQuery {
 
 impl SubQuery {
     /// The columns that are compared, of which `compared` is the first one of the table around.
-    pub fn pairs(&self, compared: usize) -> impl Iterator<Item = ColumnPair> {
+    pub fn pairs(&self, compared: usize) -> impl Iterator<Item = ColumnPair> + Clone {
         let first = ColumnPair { from: compared, to: self.column };
         [first].into_iter().chain(self.more.iter().copied())
     }

@@ -9,10 +9,9 @@ use crate::access::TableAccess;
 use crate::handle::SessionSource;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    Comparison, Condition, Engine, Expr, Interrupt, Order, Result, Select, Session, Source,
-    TransactionControl, Value,
+    Comparison, Condition, Deadline, Engine, Expr, Interrupt, Order, Result, Select, Session,
+    Source, TransactionControl, Type, Value, ValueRef,
 };
-use bobak_core::{Deadline, ValueRef};
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::ops::RangeInclusive;
@@ -44,7 +43,7 @@ pub(super) struct ThreadedQuery {
     place: &'static Location<'static>,
 }
 
-/// The keys of a part: from the first to the second, both included.
+/// The keys of a part: from the first to the last, both included.
 type KeyRange = RangeInclusive<i64>;
 
 /// Keys, and where their batches go.
@@ -246,9 +245,9 @@ fn part_key(select: &Select) -> Option<usize> {
         });
     }
     // Of a column without a type, the first batch decides what the others have.
-    let is_typed = table.columns().iter().all(|column| column.ty != bobak_core::Type::Any);
-    let is_parted = is_plain && is_scan && is_typed && table.columns()[key].ty.is_integer();
-    is_parted.then_some(key)
+    let is_typed = table.columns().iter().all(|column| column.ty != Type::Any);
+    let has_parts = is_plain && is_scan && is_typed && table.columns()[key].ty.is_integer();
+    has_parts.then_some(key)
 }
 
 /// Whether sessions that begin while a transaction is open see the same state.
