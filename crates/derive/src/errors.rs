@@ -27,9 +27,22 @@ impl Errors {
         parsed: Option<T>,
         expand: impl FnOnce(&T) -> TokenStream,
     ) -> TokenStream {
+        self.or_expand_with(parsed, expand, |_| TokenStream::new())
+    }
+
+    /// The expansion if there is no mistake; otherwise the mistakes, and what the rest of the program needs to compile.
+    pub fn or_expand_with<T>(
+        self,
+        parsed: Option<T>,
+        expand: impl FnOnce(&T) -> TokenStream,
+        stand_in: impl FnOnce(&T) -> TokenStream,
+    ) -> TokenStream {
         match parsed {
             Some(parsed) if self.0.is_empty() => expand(&parsed),
-            _ => self.0.iter().map(Error::to_compile_error).collect(),
+            parsed => {
+                let mistakes = self.0.iter().map(Error::to_compile_error);
+                mistakes.chain(parsed.as_ref().map(stand_in)).collect()
+            }
         }
     }
 }

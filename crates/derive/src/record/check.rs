@@ -15,7 +15,7 @@ use proc_macro2::TokenStream;
 /// The most columns of a table: `FieldSet::MAX`.
 const MAX_COLUMNS: usize = 256;
 /// The most fields of a key: the longest tuple that is a `Key`.
-const MAX_KEY: usize = 8;
+pub const MAX_KEY: usize = 8;
 
 /// Checks the whole table.
 pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {

@@ -50,7 +50,8 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     }
 }
 
-fn constants(table: &RecordAst<'_>) -> TokenStream {
+/// The constants of columns and relations.
+pub fn constants(table: &RecordAst<'_>) -> TokenStream {
     let record = table.ident;
     let constants = table.places().map(|(place, column)| {
         let FieldAst { vis, constant, name, .. } = column;
@@ -429,7 +430,8 @@ fn set_written(table: &RecordAst<'_>) -> Option<TokenStream> {
     })
 }
 
-fn from_row(table: &RecordAst<'_>) -> TokenStream {
+/// The implementation of `FromRow`.
+pub fn from_row(table: &RecordAst<'_>) -> TokenStream {
     let record = table.ident;
     let names = table.columns.iter().map(|column| &column.name);
     quote! {

@@ -9,6 +9,7 @@ mod expand;
 mod foreign_key;
 mod relations;
 mod rules;
+mod stand_in;
 
 use crate::errors::Errors;
 use ast::RecordAst;
@@ -22,7 +23,12 @@ pub fn derive(input: &DeriveInput) -> TokenStream {
     if let Some(table) = &table {
         check::check(table, &mut errors);
     }
-    errors.or_expand(table, expand::expand)
+    let is_generic = !input.generics.params.is_empty();
+    let stand_in = |table: &RecordAst<'_>| match is_generic {
+        true => TokenStream::new(),
+        false => stand_in::stand_in(table),
+    };
+    errors.or_expand_with(table, expand::expand, stand_in)
 }
 
 #[cfg(test)]

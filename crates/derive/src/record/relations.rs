@@ -6,6 +6,7 @@ use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::foreign_key::{ForeignKeyAttr, ForeignTarget};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use std::collections::HashSet;
 
 /// The name of a foreign key's relation: that of the record in capitals, with `_REF` if a column has it. `None` if it refers to
 /// a table.
@@ -21,11 +22,25 @@ fn relation_name(table: &RecordAst<'_>, key: &ForeignKeyAttr) -> Option<Ident> {
     Some(if is_column { Ident::new(&format!("{name}_REF"), last.span()) } else { name })
 }
 
-/// Notes relations of the same name.
-pub fn check_relations(table: &RecordAst<'_>, errors: &mut Errors) {
+/// The constants of the columns and of the relations by one field.
+fn constants_of_fields(table: &RecordAst<'_>) -> Vec<Ident> {
     let columns = table.columns.iter();
     let mut names: Vec<_> = columns.clone().map(|column| column.constant.clone()).collect();
     names.extend(columns.filter(|c| c.refers_to_record()).map(|column| table.relation(column)));
+    names
+}
+
+/// Whether two constants of the record have the same name.
+pub fn has_duplicate_constants(table: &RecordAst<'_>) -> bool {
+    let mut names = constants_of_fields(table);
+    names.extend(table.foreign_keys.iter().filter_map(|(_, key)| relation_name(table, key)));
+    let mut seen = HashSet::new();
+    !names.iter().all(|name| seen.insert(name))
+}
+
+/// Notes relations of the same name.
+pub fn check_relations(table: &RecordAst<'_>, errors: &mut Errors) {
+    let mut names = constants_of_fields(table);
     for (_, key) in &table.foreign_keys {
         let Some(name) = relation_name(table, key) else { continue };
         if names.contains(&name) {

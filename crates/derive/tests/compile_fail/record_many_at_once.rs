@@ -1,5 +1,12 @@
 //! One struct with mistakes of every kind: all are reported, each at its place.
 
+extern crate self as bobak;
+
+mod __private {
+    pub use bobak_core::*;
+    pub use std::sync::Arc;
+}
+
 use bobak_derive::Record;
 
 #[derive(Record)]

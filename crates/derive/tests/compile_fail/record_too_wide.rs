@@ -1,3 +1,10 @@
+extern crate self as bobak;
+
+mod __private {
+    pub use bobak_core::*;
+    pub use std::sync::Arc;
+}
+
 use bobak_derive::Record;
 
 #[derive(Record)]

@@ -1,5 +1,12 @@
 //! Normalizers and validators that cannot be read, or are on a field that takes none.
 
+extern crate self as bobak;
+
+mod __private {
+    pub use bobak_core::*;
+    pub use std::sync::Arc;
+}
+
 use bobak_core::Timestamp;
 use bobak_derive::Record;
 
