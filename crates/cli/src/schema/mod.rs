@@ -5,6 +5,7 @@ mod describe;
 mod go;
 mod names;
 mod python;
+mod relations;
 mod rust;
 mod typescript;
 

@@ -60,13 +60,16 @@ pub fn upper_first(word: &str) -> String {
     chars.next().map(char::to_uppercase).into_iter().flatten().collect::<String>() + chars.as_str()
 }
 
+/// The name of a table or column in snake case, which may be a keyword.
+pub fn snake_name(name: &str) -> String {
+    let snake = words(name).join("_");
+    if starts_like_a_name(&snake) { snake } else { format!("column_{snake}") }
+}
+
 /// The field name for a column: snake case, no keyword, unique among `taken`, to which it is added.
 #[must_use]
 pub fn field_name(column: &str, keywords: &[&str], taken: &mut HashSet<String>) -> String {
-    let mut name = words(column).join("_");
-    if !starts_like_a_name(&name) {
-        name = format!("column_{name}");
-    }
+    let mut name = snake_name(column);
     while keywords.contains(&name.as_str()) || taken.contains(&name) {
         name.push('_');
     }

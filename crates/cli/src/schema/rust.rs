@@ -1,45 +1,75 @@
 //! Generates Rust structs for existing tables.
 
 use crate::schema::names::{KEYWORDS, field_name, struct_name};
+use crate::schema::relations::{StructRelation, TableStruct, inverse_relations, relations};
 use bobak::Value;
 use bobak::schema::{
     Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
     OnUpdate, TableSchema, Type,
 };
 use bobak_sql::LONG_DECIMAL;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// A module with one `#[derive(Record)]` struct per table or view. `others` are lines on what else the database has.
+/// A module with one `#[derive(Record)]` struct per table or view, and their relations. `others` are lines on what else the database has.
 ///
 /// A comment says what is known of each column that holds values of any type. A table whose key has too many columns for a record gets a
 /// comment instead of a struct.
 #[must_use]
 pub fn rust_module(tables: &[TableSchema], others: &[String]) -> String {
+    let structs = table_structs(tables);
+    let all: Vec<_> = structs.iter().map(|owner| (owner, relations(owner, &structs))).collect();
     let mut text = "use bobak::prelude::*;\n".to_owned();
-    for other in others {
-        writeln!(text, "// In no struct: {}", one_line(other))
-            .expect("writing to a String does not fail");
+    if all.iter().any(|(_, relations)| !relations.is_empty()) {
+        text.push_str("use bobak::relation::ToMany;\n");
     }
-    let mut taken = HashSet::new();
+    let mut line = |text_line: String| {
+        writeln!(text, "{text_line}").expect("writing to a String does not fail");
+    };
+    for other in others {
+        line(format!("// In no struct: {}", one_line(other)));
+    }
     for table in tables {
-        let mut name = struct_name(table.name());
-        while !taken.insert(name.clone()) {
-            name.push('_');
-        }
-        text.push('\n');
-        if table.key().len() > MAX_KEY {
+        let found = all.iter().find(|(owner, _)| std::ptr::eq(owner.table, table));
+        let Some((owner, relations)) = found else {
             let (table, columns) = (one_line(table.name()), table.key().len());
-            writeln!(
-                text,
-                "// Without a struct: {table}: its key has {columns} columns, a record's at most {MAX_KEY}."
-            )
-            .expect("writing to a String does not fail");
+            line(format!(
+                "\n// Without a struct: {table}: its key has {columns} columns, a record's at most {MAX_KEY}."
+            ));
+            continue;
+        };
+        line(format!("\n{}", rust_struct(owner, relations)));
+        let inverse = inverse_relations(owner, &all);
+        if inverse.is_empty() {
             continue;
         }
-        text.push_str(&rust_struct(table, &name));
+        line(format!("\n#[allow(dead_code)]\nimpl {} {{", owner.name));
+        for (name, other, relation) in inverse {
+            line(format!(
+                "    pub const {name}: ToMany<Self, {other}> = {other}::{relation}.inverse();"
+            ));
+        }
+        line("}".to_owned());
     }
     text
+}
+
+/// The structs of the tables, with names that differ.
+fn table_structs(tables: &[TableSchema]) -> Vec<TableStruct<'_>> {
+    let mut taken = HashSet::new();
+    let with_key = tables.iter().filter(|table| table.key().len() <= MAX_KEY);
+    with_key
+        .map(|table| {
+            let mut name = struct_name(table.name());
+            while !taken.insert(name.clone()) {
+                name.push('_');
+            }
+            let (columns, mut taken) = (table.columns().iter(), HashSet::new());
+            let fields = columns.map(|column| field_name(&column.name, KEYWORDS, &mut taken));
+            TableStruct { table, name, fields: fields.collect() }
+        })
+        .collect()
 }
 
 /// The most fields of a record's key.
@@ -53,15 +83,10 @@ fn field_order(table: &TableSchema) -> Vec<usize> {
     (0..table.columns().len()).map(column).collect()
 }
 
-fn rust_struct(table: &TableSchema, name: &str) -> String {
-    let mut taken = HashSet::new();
+fn rust_struct(owner: &TableStruct<'_>, relations: &[StructRelation<'_>]) -> String {
+    let TableStruct { table, name, fields } = owner;
     let columns = table.columns();
-    let fields: Vec<_> =
-        columns.iter().map(|column| field_name(&column.name, KEYWORDS, &mut taken)).collect();
-    let mut text = "#[derive(Record, Debug, Clone, PartialEq)]\n".to_owned();
-    let mut line = |text_line: String| {
-        writeln!(text, "{text_line}").expect("writing to a String does not fail");
-    };
+    let mut lines = vec!["#[derive(Record, Debug, Clone, PartialEq)]".to_owned()];
     let mut on_struct = vec![format!("table = {}", quoted(table.name()))];
     if table.is_view() {
         on_struct.push("view".to_owned());
@@ -69,21 +94,22 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
     if table.never_reuses_keys() {
         on_struct.push("never_reuse_keys".to_owned());
     }
-    on_struct.extend(search(table, &fields));
-    on_struct.extend(table_indexes(table, &fields));
-    on_struct.extend(foreign_keys(table, &fields));
-    line(format!("#[record({})]", on_struct.join(", ")));
-    line(format!("pub struct {name} {{"));
+    on_struct.extend(search(table, fields));
+    on_struct.extend(table_indexes(table, fields));
+    on_struct.extend(foreign_keys(owner, relations));
+    lines.push(format!("#[record({})]", on_struct.join(", ")));
+    lines.push(format!("pub struct {name} {{"));
     for place in field_order(table) {
         let (Some(column), Some(field)) = (columns.get(place), fields.get(place)) else { continue };
-        let attributes = attributes(table, place, column, field);
+        let relation = relations.iter().find(|relation| relation.is_of_column(place));
+        let attributes = attributes(table, place, field, relation);
         if !attributes.is_empty() {
-            line(format!("    #[record({})]", attributes.join(", ")));
+            lines.push(format!("    #[record({})]", attributes.join(", ")));
         }
-        line(format!("    pub {field}: {},{}", rust_type(column), comment(column)));
+        lines.push(format!("    pub {field}: {},{}", rust_type(column), comment(column)));
     }
-    line("}".to_owned());
-    text
+    lines.push("}".to_owned());
+    lines.join("\n")
 }
 
 /// The attribute of a table that is searched.
@@ -123,9 +149,9 @@ pub(super) fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-fn rust_type(column: &ColumnSchema) -> String {
-    let vector;
-    let plain = match column.ty {
+/// The type of a column's values, without NULL.
+pub(super) fn plain_type(column: &ColumnSchema) -> Cow<'static, str> {
+    Cow::Borrowed(match column.ty {
         Type::Text => "String",
         Type::Bytes => "Vec<u8>",
         Type::Uuid => "Uuid",
@@ -136,25 +162,26 @@ fn rust_type(column: &ColumnSchema) -> String {
         Type::Timestamp => "Timestamp",
         Type::Json => "Json<serde_json::Value>",
         Type::Any => "Value<'static>",
-        Type::Vector(length) => {
-            vector = format!("Vector<{length}>");
-            &vector
-        }
+        Type::Vector(length) => return Cow::Owned(format!("Vector<{length}>")),
         ty => ty.name(),
-    };
+    })
+}
+
+fn rust_type(column: &ColumnSchema) -> Cow<'static, str> {
+    let plain = plain_type(column);
     if column.nullable && column.ty != Type::Any {
-        format!("Option<{plain}>")
-    } else {
-        plain.to_owned()
+        return Cow::Owned(format!("Option<{plain}>"));
     }
+    plain
 }
 
 fn attributes(
     table: &TableSchema,
     place: usize,
-    column: &ColumnSchema,
     field: &str,
+    relation: Option<&StructRelation<'_>>,
 ) -> Vec<String> {
+    let Some(column) = table.columns().get(place) else { return Vec::new() };
     let mut attributes = Vec::new();
     attributes.extend(key(table, place, column, field));
     if field != column.name {
@@ -186,19 +213,23 @@ fn attributes(
     let generated = column.generated.as_ref();
     attributes.extend(generated.map(|text| format!("generated = {}", quoted(text))));
     attributes.extend(column.check.as_ref().map(|check| format!("check = {}", quoted(check))));
-    if let Some(reference) = &column.reference
-        && [&reference.table, &reference.column].iter().all(|name| is_plain(name))
-    {
-        let target = format!("{}({})", reference.table, reference.column);
-        attributes.push(format!("references = {}", quoted(&target)));
-        let null = column.nullable;
-        attributes.extend(actions(
-            reference.on_delete,
-            reference.on_update,
-            reference.deferred,
-            null,
-        ));
-    }
+    attributes.extend(reference(column, relation));
+    attributes
+}
+
+/// The foreign key of a column: to a struct, or to a table by its name.
+fn reference(column: &ColumnSchema, relation: Option<&StructRelation<'_>>) -> Vec<String> {
+    let Some(reference) = &column.reference else { return Vec::new() };
+    let target = match relation {
+        Some(relation) => relation.target.name.clone(),
+        None if is_plain(&reference.table) && is_plain(&reference.column) => {
+            quoted(&format!("{}({})", reference.table, reference.column))
+        }
+        None => return Vec::new(),
+    };
+    let (on_delete, on_update) = (reference.on_delete, reference.on_update);
+    let mut attributes = vec![format!("references = {target}")];
+    attributes.extend(actions(on_delete, on_update, reference.deferred, column.nullable));
     attributes
 }
 
@@ -262,22 +293,34 @@ pub(super) const fn delete_action(on_delete: OnDelete, null: bool) -> Option<&'s
 }
 
 /// The foreign keys of several columns.
-fn foreign_keys(table: &TableSchema, fields: &[String]) -> Vec<String> {
+fn foreign_keys(owner: &TableStruct<'_>, relations: &[StructRelation<'_>]) -> Vec<String> {
+    let TableStruct { table, fields, .. } = owner;
     let attribute = |key: &ForeignKey| {
         let own = key.columns.iter().filter_map(|&place| fields.get(place));
         let mut parts: Vec<String> = own.cloned().collect();
-        let target = format!("{}({})", key.table, key.referenced.join(", "));
-        parts.push(format!("references = {}", quoted(&target)));
+        let relation = relations.iter().find(|relation| relation.is_of_key(key));
+        match relation {
+            Some(StructRelation { target, fields, .. }) => {
+                parts.push(format!("references = {}({})", target.name, fields.join(", ")));
+            }
+            None if can_be_named(key) => {
+                let target = format!("{}({})", key.table, key.referenced.join(", "));
+                parts.push(format!("references = {}", quoted(&target)));
+            }
+            None => return None,
+        }
         let mut own = key.columns.iter().filter_map(|&place| table.columns().get(place));
         let null = own.all(|column| column.nullable);
         parts.extend(actions(key.on_delete, key.on_update, key.deferred, null));
-        format!("foreign_key({})", parts.join(", "))
+        let named = relation.filter(|relation| relation.is_named);
+        parts.extend(named.map(|relation| format!("relation = {}", relation.constant)));
+        Some(format!("foreign_key({})", parts.join(", ")))
     };
-    let is_plain = |key: &&ForeignKey| {
-        is_plain(&key.table)
-            && key.referenced.iter().all(|name| is_plain(name) && !name.contains(','))
-    };
-    table.foreign_keys().iter().filter(is_plain).map(attribute).collect()
+    table.foreign_keys().iter().filter_map(attribute).collect()
+}
+
+fn can_be_named(key: &ForeignKey) -> bool {
+    is_plain(&key.table) && key.referenced.iter().all(|name| is_plain(name) && !name.contains(','))
 }
 
 /// Whether `references` can name it.

@@ -34,6 +34,12 @@ const TABLES: &[&str] = &[
     "CREATE TABLE parts (id INTEGER PRIMARY KEY, product INT REFERENCES \"Order Details\" (\"Product (ID)\"))",
     "CREATE TABLE \"größen\" (\"größe\" INT PRIMARY KEY, \"fn\" TEXT, \"名前\" TEXT, \"m²\" REAL, \"_id\" INT)",
     "CREATE TABLE nameless (id INTEGER PRIMARY KEY, \"\" TEXT)",
+    "CREATE TABLE teams (id INTEGER PRIMARY KEY, lead INT REFERENCES members (id), teams INT)",
+    "CREATE TABLE members (id INTEGER PRIMARY KEY, team_id INTEGER NOT NULL REFERENCES teams (id) ON DELETE CASCADE, \
+     mentor INTEGER REFERENCES members (id), home_team INTEGER UNIQUE REFERENCES teams (id))",
+    "CREATE TABLE seats (room TEXT, number INTEGER, PRIMARY KEY (room, number))",
+    "CREATE TABLE bookings (id INTEGER PRIMARY KEY, room TEXT NOT NULL, seat INTEGER, other INTEGER, \
+     FOREIGN KEY (room, seat) REFERENCES seats, FOREIGN KEY (room, other) REFERENCES seats (room, number))",
     "CREATE VIEW child_counts AS SELECT a, count(*) AS n, max(b) AS \"largest b\" FROM child GROUP BY a",
     "CREATE VIEW broken AS SELECT * FROM nowhere",
     "CREATE VIRTUAL TABLE docs USING fts5(title, body)",
@@ -63,6 +69,7 @@ fn structs_of_other_programs_tables_compile_and_open_them() {
     }
     open!(SmallKey TinyKey IntKey NumericKey TextKey UuidKey DateKey RealKey BlobKey UntypedKey Counted NoKey ReversedKey);
     open!(LongKey Child Cascaded DateRow OptionRow OrderDetail Part Größen ChildCount Doc);
+    open!(Team Member Seat Booking);
     db.execute("INSERT INTO boxes VALUES (1, 0, 0.5)", ()).expect("inserts");
     let boxes = db.table::<BoxRow>().expect("opens").list(bobak::Query::all()).expect("reads");
     assert_eq!(boxes[0].x1, Some(0.5));

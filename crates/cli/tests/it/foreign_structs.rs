@@ -1,4 +1,5 @@
 use bobak::prelude::*;
+use bobak::relation::ToMany;
 // In no struct: nameless: the table: '' is not a valid column name
 // In no struct: broken: view
 
@@ -23,17 +24,26 @@ pub struct BlobKey {
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "bookings", foreign_key(room, seat, references = Seat(room, number), on_delete = "no_action"), foreign_key(room, other, references = Seat(room, number), on_delete = "no_action", relation = ROOM_OTHER))]
+pub struct Booking {
+    pub id: i64,
+    pub room: String,
+    pub seat: Option<i64>,
+    pub other: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "cascaded")]
 pub struct Cascaded {
     pub id: i64,
-    #[record(references = "counted(id)", on_delete = "no_action")]
+    #[record(references = Counted, on_delete = "no_action")]
     pub parent: i64,
-    #[record(references = "small_key(code)", on_delete = "cascade", deferred)]
+    #[record(references = SmallKey, on_delete = "cascade", deferred)]
     pub other: Option<i16>,
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-#[record(table = "child", foreign_key(b, a, references = "reversed_key(b, a)", on_delete = "no_action", on_update = "cascade"))]
+#[record(table = "child", foreign_key(b, a, references = ReversedKey(b, a), on_delete = "no_action", on_update = "cascade"))]
 pub struct Child {
     pub id: i64,
     pub b: String,
@@ -45,6 +55,11 @@ pub struct Child {
 pub struct Counted {
     pub id: i64,
     pub name: Option<String>,
+}
+
+#[allow(dead_code)]
+impl Counted {
+    pub const CASCADED: ToMany<Self, Cascaded> = Cascaded::PARENT_REF.inverse();
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -104,6 +119,24 @@ pub struct LongKey {
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "members")]
+pub struct Member {
+    pub id: i64,
+    #[record(references = Team, on_delete = "cascade")]
+    pub team_id: i64,
+    #[record(references = Member, on_delete = "no_action")]
+    pub mentor: Option<i64>,
+    #[record(unique, references = Team, on_delete = "no_action")]
+    pub home_team: Option<i64>,
+}
+
+#[allow(dead_code)]
+impl Member {
+    pub const MEMBERS: ToMany<Self, Member> = Member::MENTOR_REF.inverse();
+    pub const TEAMS: ToMany<Self, Team> = Team::LEAD_REF.inverse();
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "no_key")]
 pub struct NoKey {
     #[record(key)]
@@ -154,12 +187,52 @@ pub struct ReversedKey {
     pub c: Option<f64>,
 }
 
+#[allow(dead_code)]
+impl ReversedKey {
+    pub const CHILD: ToMany<Self, Child> = Child::REVERSED_KEY.inverse();
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "seats")]
+pub struct Seat {
+    #[record(key)]
+    pub room: String,
+    #[record(key)]
+    pub number: i64,
+}
+
+#[allow(dead_code)]
+impl Seat {
+    pub const BOOKINGS_BY_SEAT: ToMany<Self, Booking> = Booking::SEAT_REF.inverse();
+    pub const BOOKINGS_BY_ROOM_OTHER: ToMany<Self, Booking> = Booking::ROOM_OTHER.inverse();
+}
+
 #[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "small_key")]
 pub struct SmallKey {
     #[record(key)]
     pub code: i16,
     pub name: Option<String>,
+}
+
+#[allow(dead_code)]
+impl SmallKey {
+    pub const CASCADED: ToMany<Self, Cascaded> = Cascaded::OTHER_REF.inverse();
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "teams")]
+pub struct Team {
+    pub id: i64,
+    #[record(references = Member, on_delete = "no_action")]
+    pub lead: Option<i64>,
+    pub teams: Option<i64>,
+}
+
+#[allow(dead_code)]
+impl Team {
+    pub const MEMBERS_BY_TEAM: ToMany<Self, Member> = Member::TEAM.inverse();
+    pub const MEMBERS_BY_HOME_TEAM: ToMany<Self, Member> = Member::HOME_TEAM_REF.inverse();
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]

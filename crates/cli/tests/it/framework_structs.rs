@@ -1,4 +1,5 @@
 use bobak::prelude::*;
+use bobak::relation::ToMany;
 
 #[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "auth_user", never_reuse_keys)]
@@ -11,6 +12,11 @@ pub struct AuthUser {
     #[record(max = 150, unique)]
     pub username: String,
     pub date_joined: String, // declared datetime: holds texts
+}
+
+#[allow(dead_code)]
+impl AuthUser {
+    pub const SHOP_ORDER: ToMany<Self, ShopOrder> = ShopOrder::USER.inverse();
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -56,6 +62,6 @@ pub struct ShopOrder {
     pub quantity: i64,
     pub took: Option<i64>,
     pub opens: Option<String>, // declared time: holds texts
-    #[record(references = "auth_user(id)", on_delete = "no_action", deferred)]
+    #[record(references = AuthUser, on_delete = "no_action", deferred)]
     pub user_id: i64,
 }

@@ -1,4 +1,5 @@
 use bobak::prelude::*;
+use bobak::relation::ToMany;
 
 #[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "fitting")]
@@ -42,6 +43,11 @@ pub struct OddKey {
 pub struct WideKey {
     #[record(key = "given")]
     pub id: i64, // declared TINYINT: holds integers
-    #[record(references = "wide_key(id)", on_delete = "no_action")]
+    #[record(references = WideKey, on_delete = "no_action")]
     pub parent: Option<i64>, // declared TINYINT: holds integers
+}
+
+#[allow(dead_code)]
+impl WideKey {
+    pub const WIDE_KEY: ToMany<Self, WideKey> = WideKey::PARENT_REF.inverse();
 }
