@@ -35,13 +35,13 @@ impl Errors {
         self,
         parsed: Option<T>,
         expand: impl FnOnce(&T) -> TokenStream,
-        stand_in: impl FnOnce(&T) -> TokenStream,
+        stub: impl FnOnce(&T) -> TokenStream,
     ) -> TokenStream {
         match parsed {
             Some(parsed) if self.0.is_empty() => expand(&parsed),
             parsed => {
                 let mistakes = self.0.iter().map(Error::to_compile_error);
-                mistakes.chain(parsed.as_ref().map(stand_in)).collect()
+                mistakes.chain(parsed.as_ref().map(stub)).collect()
             }
         }
     }

@@ -37,9 +37,9 @@ const TABLES: &[&str] = &[
     "CREATE TABLE teams (id INTEGER PRIMARY KEY, lead INT REFERENCES members (id), teams INT)",
     "CREATE TABLE members (id INTEGER PRIMARY KEY, team_id INTEGER NOT NULL REFERENCES teams (id) ON DELETE CASCADE, \
      mentor INTEGER REFERENCES members (id), home_team INTEGER UNIQUE REFERENCES teams (id))",
-    "CREATE TABLE seats (room TEXT, number INTEGER, PRIMARY KEY (room, number))",
-    "CREATE TABLE bookings (id INTEGER PRIMARY KEY, room TEXT NOT NULL, seat INTEGER, other INTEGER, \
-     FOREIGN KEY (room, seat) REFERENCES seats, FOREIGN KEY (room, other) REFERENCES seats (room, number))",
+    "CREATE TABLE desks (room TEXT, number INTEGER, PRIMARY KEY (room, number))",
+    "CREATE TABLE bookings (id INTEGER PRIMARY KEY, room TEXT NOT NULL, desk INTEGER, other INTEGER, \
+     FOREIGN KEY (room, desk) REFERENCES desks, FOREIGN KEY (room, other) REFERENCES desks (room, number))",
     "CREATE VIEW child_counts AS SELECT a, count(*) AS n, max(b) AS \"largest b\" FROM child GROUP BY a",
     "CREATE VIEW broken AS SELECT * FROM nowhere",
     "CREATE VIRTUAL TABLE docs USING fts5(title, body)",
@@ -69,7 +69,7 @@ fn structs_of_other_programs_tables_compile_and_open_them() {
     }
     open!(SmallKey TinyKey IntKey NumericKey TextKey UuidKey DateKey RealKey BlobKey UntypedKey Counted NoKey ReversedKey);
     open!(LongKey Child Cascaded DateRow OptionRow OrderDetail Part Größen ChildCount Doc);
-    open!(Team Member Seat Booking);
+    open!(Team Member Desk Booking);
     db.execute("INSERT INTO boxes VALUES (1, 0, 0.5)", ()).expect("inserts");
     let boxes = db.table::<BoxRow>().expect("opens").list(bobak::Query::all()).expect("reads");
     assert_eq!(boxes[0].x1, Some(0.5));

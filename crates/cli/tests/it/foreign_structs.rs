@@ -24,11 +24,11 @@ pub struct BlobKey {
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-#[record(table = "bookings", foreign_key(room, seat, references = Seat(room, number), on_delete = "no_action"), foreign_key(room, other, references = Seat(room, number), on_delete = "no_action", relation = ROOM_OTHER))]
+#[record(table = "bookings", foreign_key(room, desk, references = Desk(room, number), on_delete = "no_action"), foreign_key(room, other, references = Desk(room, number), on_delete = "no_action", relation = ROOM_OTHER))]
 pub struct Booking {
     pub id: i64,
     pub room: String,
-    pub seat: Option<i64>,
+    pub desk: Option<i64>,
     pub other: Option<i64>,
 }
 
@@ -79,6 +79,21 @@ pub struct DateRow {
     pub data: Value<'static>, // declared JSON: holds values of any type
     #[record(column = "type", default = "x")]
     pub type_: Option<String>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "desks")]
+pub struct Desk {
+    #[record(key)]
+    pub room: String,
+    #[record(key)]
+    pub number: i64,
+}
+
+#[allow(dead_code)]
+impl Desk {
+    pub const BOOKINGS_BY_DESK: ToMany<Self, Booking> = Booking::DESK_REF.inverse();
+    pub const BOOKINGS_BY_ROOM_OTHER: ToMany<Self, Booking> = Booking::ROOM_OTHER.inverse();
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -190,21 +205,6 @@ pub struct ReversedKey {
 #[allow(dead_code)]
 impl ReversedKey {
     pub const CHILD: ToMany<Self, Child> = Child::REVERSED_KEY.inverse();
-}
-
-#[derive(Record, Debug, Clone, PartialEq)]
-#[record(table = "seats")]
-pub struct Seat {
-    #[record(key)]
-    pub room: String,
-    #[record(key)]
-    pub number: i64,
-}
-
-#[allow(dead_code)]
-impl Seat {
-    pub const BOOKINGS_BY_SEAT: ToMany<Self, Booking> = Booking::SEAT_REF.inverse();
-    pub const BOOKINGS_BY_ROOM_OTHER: ToMany<Self, Booking> = Booking::ROOM_OTHER.inverse();
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]

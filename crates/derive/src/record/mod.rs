@@ -9,7 +9,7 @@ mod expand;
 mod foreign_key;
 mod relations;
 mod rules;
-mod stand_in;
+mod stub;
 
 use crate::errors::Errors;
 use ast::RecordAst;
@@ -24,11 +24,11 @@ pub fn derive(input: &DeriveInput) -> TokenStream {
         check::check(table, &mut errors);
     }
     let is_generic = !input.generics.params.is_empty();
-    let stand_in = |table: &RecordAst<'_>| match is_generic {
+    let stub = |table: &RecordAst<'_>| match is_generic {
         true => TokenStream::new(),
-        false => stand_in::stand_in(table),
+        false => stub::stub(table),
     };
-    errors.or_expand_with(table, expand::expand, stand_in)
+    errors.or_expand_with(table, expand::expand, stub)
 }
 
 #[cfg(test)]

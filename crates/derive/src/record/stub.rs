@@ -10,7 +10,7 @@ use quote::quote;
 
 /// The constants of the columns, and a record whose methods do nothing: the program never runs. Nothing if the constants would
 /// be further mistakes.
-pub fn stand_in(table: &RecordAst<'_>) -> TokenStream {
+pub fn stub(table: &RecordAst<'_>) -> TokenStream {
     if relations::has_duplicate_constants(table) {
         return TokenStream::new();
     }
