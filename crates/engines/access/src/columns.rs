@@ -1,7 +1,7 @@
 //! What Access's columns are in Bobak.
 
 use bobak_core::{ColumnSchema, Type};
-use jetdb::{ColumnDef, ColumnType, TableDef};
+use jetdb::{ColumnDef, ColumnType, TableDef, TextEncoding};
 
 /// A column that can be read.
 #[derive(Clone)]
@@ -11,6 +11,13 @@ pub(crate) struct AccessColumn {
     pub schema: ColumnSchema,
     /// Whether Bobak described the column: then its values have all digits that Bobak wrote.
     pub is_described: bool,
+    /// How a text of fixed length is encoded, whose bytes `jetdb` returns.
+    pub encoding: Option<TextEncoding>,
+}
+
+/// Whether a column has texts or bytes of fixed length, among the numbers of a row. SQL of Access makes them: `CHAR(3)`.
+pub(crate) fn has_fixed_length(column: &ColumnDef) -> bool {
+    column.is_fixed && matches!(column.col_type, ColumnType::Text | ColumnType::Binary)
 }
 
 impl AccessColumn {
@@ -33,7 +40,8 @@ impl AccessColumn {
             let chars = table.shown_size(column);
             schema = schema.max_chars(chars.into());
         }
-        Some(Self { position, schema, is_described: false })
+        let encoding = (column.is_fixed && ty == ColumnType::Text).then_some(table.text_encoding);
+        Some(Self { position, schema, is_described: false, encoding })
     }
 
     /// The column as Bobak described it, `None` if the file's column has other values, or other lengths.
@@ -43,7 +51,7 @@ impl AccessColumn {
             || chars.is_none_or(|chars| u32::from(column.col_size) == 2 * chars.max(1));
         let (position, schema) = (self.position, schema.clone());
         let fits = has_length && holds(column, schema.ty);
-        fits.then_some(Self { position, schema, is_described: true })
+        fits.then_some(Self { position, schema, is_described: true, encoding: None })
     }
 }
 
@@ -86,6 +94,8 @@ fn bobak_type(column: &ColumnDef, ty: ColumnType, is_small: bool) -> Option<Type
         ColumnType::Text | ColumnType::Memo => Type::Text,
         ColumnType::Binary | ColumnType::Ole => Type::Bytes,
         ColumnType::Guid => Type::Uuid,
+        // The results of an expression have other digits than the definition says.
+        ColumnType::Numeric if column.is_calculated => Type::Text,
         // An amount has 4 digits after the point, and 14 before it.
         ColumnType::Numeric if column.scale == 0 && column.precision <= 18 => Type::I64,
         ColumnType::Numeric if is_small => Type::I64,

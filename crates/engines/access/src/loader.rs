@@ -1,6 +1,6 @@
 //! Reads the tables of a file into the memory engine.
 
-use crate::columns::AccessColumn;
+use crate::columns::{AccessColumn, has_fixed_length};
 use crate::description::described;
 use crate::file::MsAccessFile;
 use crate::values::stored;
@@ -49,8 +49,14 @@ pub(crate) fn load(
     for entry in catalog.iter().filter(|entry| !entry.is_system_or_hidden()) {
         let kind = match entry.object_type {
             ObjectType::Table => {
-                let table = load_table(file, &catalog, entry, memory, &mut losses)
-                    .map_err(|error| error.in_table(entry.name.clone()))?;
+                let Some(table) = load_table(file, &catalog, entry, memory, &mut losses)
+                    .map_err(|error| error.in_table(entry.name.clone()))?
+                else {
+                    // Nor is a new table of this name created in its place.
+                    let reason = "it has a value that Bobak cannot represent";
+                    read_only.insert(entry.name.to_lowercase(), reason.to_owned());
+                    continue;
+                };
                 if let Some(reason) = table.read_only {
                     read_only.insert(entry.name.to_lowercase(), reason.to_owned());
                 }
@@ -77,19 +83,19 @@ pub(crate) fn load(
 }
 
 /// Reads a table as Bobak described it in the file; if its rows break Bobak's rules since another program changed them,
-/// as Access has it.
+/// as Access has it. A table with a value that Bobak cannot represent is a loss, and none of the memory engine.
 fn load_table(
     file: &mut MsAccessFile,
     catalog: &[CatalogEntry],
     entry: &CatalogEntry,
     memory: &Memory,
     losses: &mut Vec<SchemaLoss>,
-) -> Result<AccessTable> {
+) -> Result<Option<AccessTable>> {
     let mut table = AccessTable::read(file, catalog, entry, losses)?;
     let plain = (Arc::clone(&table.schema), table.columns.clone());
     if table.use_description(entry) {
         match table.load(file, memory) {
-            Ok(()) => return Ok(table),
+            Ok(()) => return Ok(Some(table)),
             Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Io) => {
                 return Err(error);
             }
@@ -101,8 +107,15 @@ fn load_table(
             }
         }
     }
-    table.load(file, memory)?;
-    Ok(table)
+    match table.load(file, memory) {
+        Ok(()) => Ok(Some(table)),
+        Err(error) if error.kind() == ErrorKind::OutOfRange => {
+            losses.push(SchemaLoss::new(entry.name.clone(), format!("the table: {error}")));
+            memory.alter(&[SchemaChange::DropTable(table.schema)])?;
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 impl AccessTable {
@@ -112,7 +125,7 @@ impl AccessTable {
         entry: &CatalogEntry,
         losses: &mut Vec<SchemaLoss>,
     ) -> Result<Self> {
-        let definition =
+        let mut definition =
             file.read(|reader| read_table_def(reader, &entry.name, entry.table_page))?;
         let calculated = calculated_column_types_in(catalog, &definition);
         let (mut columns, mut read_only) = (Vec::new(), why_read_only(&definition));
@@ -126,8 +139,11 @@ impl AccessTable {
             match AccessColumn::new(&definition, position, column, ty, is_small) {
                 Some(column) => columns.push(column),
                 None => {
-                    let what =
-                        format!("field '{}' with several values or attachments", column.name);
+                    let kind = match ty {
+                        ColumnType::Unknown(number) => format!("of the unknown type {number}"),
+                        _ => "with several values or attachments".to_owned(),
+                    };
+                    let what = format!("field '{}' {kind}", column.name);
                     losses.push(SchemaLoss::new(entry.name.clone(), what));
                 }
             }
@@ -144,6 +160,10 @@ impl AccessTable {
             read_only = Some("it has decimals of more digits than Bobak's numbers");
         }
         let schema = Arc::new(schema(&definition, &mut columns)?);
+        // `jetdb` returns NULL for these, and the bytes of types that it does not know.
+        for column in definition.columns.iter_mut().filter(|column| has_fixed_length(column)) {
+            column.col_type = ColumnType::Unknown(column.col_type.to_byte());
+        }
         Ok(Self { definition, calculated, columns, schema, read_only })
     }
 
@@ -220,6 +240,9 @@ fn why_read_only(table: &TableDef) -> Option<&'static str> {
     }
     if table.columns.iter().any(|column| column.col_type == ColumnType::DateTimeExtended) {
         return Some("it has fields of type Date/Time Extended");
+    }
+    if table.columns.iter().any(has_fixed_length) {
+        return Some("it has texts or bytes of fixed length");
     }
     let is_long = |part: &jetdb::IndexColumn| {
         let mut columns = table.columns.iter();

@@ -3,6 +3,7 @@
 use crate::columns::AccessColumn;
 use crate::dates::exact_micros;
 use bobak_core::{Error, ErrorKind, Result, Type, Uuid, Value};
+use jetdb::encoding::decode_text;
 
 /// The digits after the point of an amount.
 const AMOUNT_SCALE: usize = 4;
@@ -37,6 +38,7 @@ pub(crate) fn stored(column: &AccessColumn, value: jetdb::Value) -> Result<Value
         (Found::Numeric(number), Type::I64) => Value::Int(scaled(&number, 0)?),
         (Found::Numeric(number), Type::Currency) => Value::Int(scaled(&number, AMOUNT_SCALE)?),
         (Found::Numeric(text) | Found::Text(text), _) => Value::Text(text.into()),
+        (Found::Binary(bytes), Type::Text) => fixed_text(column, &bytes)?,
         (Found::Binary(bytes), _) => Value::Bytes(bytes.into()),
         (Found::Timestamp(days), _) => Value::Int(microseconds(days)?),
         (Found::Guid(text), _) => guid(&text)?,
@@ -84,10 +86,19 @@ fn exact_time(column: &AccessColumn, text: &str) -> Result<Value<'static>> {
     let micros = "2021-06-14 22:45:12.345678".len();
     let (kept, rest) = text.split_at_checked(micros).unwrap_or((text, ""));
     if rest.contains(|digit| digit != '0') {
-        return Err(out_of_range(&format!("{text}, which has more digits than microseconds,")));
+        return Err(out_of_range(&format!("{text}, which has more digits than microseconds")));
     }
     let time = if kept.contains(' ') { "" } else { " 00:00:00" };
     column.schema.accept(Value::Text(format!("{kept}{time}").replace(' ', "T").into()))
+}
+
+/// A text of fixed length, with its blanks at the end.
+fn fixed_text(column: &AccessColumn, bytes: &[u8]) -> Result<Value<'static>> {
+    let text = column.encoding.map(|encoding| decode_text(bytes, encoding));
+    match text {
+        Some(Ok(text)) => Ok(Value::Text(text.trim_end_matches('\0').to_owned().into())),
+        _ => Err(Error::new(ErrorKind::Corrupt, "the text is damaged")),
+    }
 }
 
 fn guid(text: &str) -> Result<Value<'static>> {

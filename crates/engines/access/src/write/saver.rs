@@ -92,6 +92,7 @@ impl FileSaver {
                 SchemaChange::DropTable(_) => self.check_writable(table.name())?,
                 SchemaChange::AlterTable(alteration) => {
                     self.check_writable(alteration.from().name())?;
+                    self.check_writable(alteration.to().name())?;
                     check_table(alteration.to(), self.new_format())?;
                 }
                 _ => {

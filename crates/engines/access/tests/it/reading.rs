@@ -1,8 +1,12 @@
 //! What tables and values become.
 
+use crate::writing::insert;
 use crate::{NAMES, unpacked};
 use bobak_access::MsAccess;
-use bobak_core::{Engine, KeyGeneration, OnDelete, Select, Source, TableSchema, Type, Value};
+use bobak_core::{
+    ColumnSchema, Engine, ErrorKind, KeyGeneration, OnDelete, SchemaChange, Select, Source,
+    TableSchema, Type, Value,
+};
 use std::sync::Arc;
 
 fn each(test: impl Fn(&MsAccess)) {
@@ -133,6 +137,47 @@ fn a_table_without_a_key_has_the_rows_number() {
             .collect();
         assert_eq!(rows(access, &log), expected);
     });
+}
+
+/// Values of another file: texts of fixed length, a time with more than microseconds, a calculated decimal.
+#[test]
+fn one_value_without_a_counterpart_hides_its_table_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = unpacked("v2019-odd.accdb", folder.path());
+    let access = MsAccess::open(&path).unwrap();
+    let fixed = table(&access, "Fixed");
+    assert_eq!(fixed.columns()[1].max_chars, Some(4));
+    let row = |id, code: Option<&str>, name: Option<&str>| {
+        let text = |text: Option<&str>| text.map_or(Value::Null, |text| text.to_owned().into());
+        vec![Value::Int(id), text(code), text(name)]
+    };
+    assert_eq!(
+        rows(&access, &fixed),
+        [row(1, Some("ab  "), Some("one")), row(2, Some("äöüß"), Some("two")), row(3, None, None)]
+    );
+    assert_eq!(rows(&access, &table(&access, "Pay"))[0][2], Value::from("19230.76923076923"));
+    let losses = access.session().unwrap().schema_details().unwrap().losses;
+    assert_eq!(
+        losses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "Moments: the table: Bobak cannot read 2021-06-14 22:45:12.3456789, which has more digits than microseconds \
+          (column At, row 1)"
+        ]
+    );
+    // Another write would erase what Bobak does not read.
+    let before = std::fs::read(&path).unwrap();
+    let named = [fixed, table(&access, "Pay")];
+    for table in named {
+        let mut values = rows(&access, &table)[0].clone();
+        values[0] = Value::Int(9);
+        let error = insert(&access, &table, &values).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    }
+    let taken = TableSchema::builder("Moments").column(ColumnSchema::new("id", Type::I64));
+    let taken = Arc::new(taken.key(["id"]).build().unwrap());
+    let error = access.alter(&[SchemaChange::CreateTable(taken)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
 #[test]
