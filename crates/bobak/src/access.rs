@@ -119,6 +119,8 @@ impl<'a> TableAccess<'a> {
         mut each: impl FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let _at = CallSite::enter();
+        let mut each =
+            |row: &dyn Row| each(row).map_err(|error| self.in_row(error, &select.columns, row));
         let mut run = |select: &Select| {
             let query = Source::Select(select);
             let scan = |session: &dyn Session| session.query(&query, &mut each);
@@ -297,6 +299,20 @@ impl<'a> TableAccess<'a> {
     pub(crate) fn key_values<'v>(&self, values: &'v [Value<'v>]) -> Vec<Value<'v>> {
         let value = |&column: &usize| values.get(column).map_or(Value::Null, |v| v.as_ref().into());
         self.schema.key().iter().map(value).collect()
+    }
+
+    /// Adds the key of the row, which has these columns, to an error about a value of it.
+    #[cold]
+    fn in_row(&self, error: Error, columns: &[Expr], row: &dyn Row) -> Error {
+        let is_of_value = matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::OutOfRange);
+        if !is_of_value || error.column().is_none() {
+            return error;
+        }
+        let key = self.schema.key().iter().filter_map(|&column| {
+            let at = columns.iter().position(|expr| *expr == Expr::Column(column))?;
+            Some((&*self.schema.columns().get(column)?.name, row.get(at)))
+        });
+        error.in_row(key)
     }
 
     #[cold]

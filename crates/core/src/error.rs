@@ -175,10 +175,10 @@ impl Error {
     pub fn mismatch(expected: &str, found: ValueRef<'_>) -> Self {
         let found = match found {
             ValueRef::Null => "NULL; make the field an Option to allow it".to_owned(),
-            ValueRef::Int(i) => format!("the integer {i}"),
-            ValueRef::Float(f) => format!("the float {f}"),
-            ValueRef::Text(t) => format!("the text '{}'", t.chars().take(40).collect::<String>()),
-            ValueRef::Bytes(b) => format!("{} bytes", b.len()),
+            ValueRef::Int(_) => format!("the integer {}", shown(found)),
+            ValueRef::Float(_) => format!("the float {}", shown(found)),
+            ValueRef::Text(_) => format!("the text {}", shown(found)),
+            ValueRef::Bytes(_) => shown(found),
         };
         Self::new(ErrorKind::Mismatch, format!("expected {expected}, found {found}"))
     }
@@ -275,6 +275,29 @@ impl Error {
         self
     }
 
+    /// Adds the row to the sentence, by the names and values of its key: `… (in the row with id 7)`. Adds nothing if there
+    /// are none.
+    ///
+    /// ```
+    /// use bobak_core::{Error, ErrorKind, ValueRef};
+    /// let error = Error::new(ErrorKind::Mismatch, "the server sent no date");
+    /// let error = error.in_row([("shop", ValueRef::Text("a")), ("id", ValueRef::Int(7))]);
+    /// assert_eq!(error.to_string(), "the server sent no date (in the row with shop 'a', id 7)");
+    /// ```
+    #[must_use]
+    #[cold]
+    pub fn in_row<'v>(mut self, key: impl IntoIterator<Item = (&'v str, ValueRef<'v>)>) -> Self {
+        let mut before = " (in the row with ";
+        for (name, value) in key {
+            self.0.message.push_str(&format!("{before}{name} {}", shown(value)));
+            before = ", ";
+        }
+        if before == ", " {
+            self.0.message.push(')');
+        }
+        self
+    }
+
     /// The same kind, sentence and violations, without table, column, row, code and source: for other callers affected
     /// by the same error.
     #[must_use]
@@ -333,6 +356,17 @@ impl Error {
             _ => ErrorKind::Io,
         };
         Self::new(kind, format!("could not {doing}: {error}")).with_source(error)
+    }
+}
+
+/// A value as messages show it.
+fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "NULL".to_owned(),
+        ValueRef::Int(integer) => integer.to_string(),
+        ValueRef::Float(float) => float.to_string(),
+        ValueRef::Text(text) => format!("'{}'", text.chars().take(40).collect::<String>()),
+        ValueRef::Bytes(bytes) => format!("{} bytes", bytes.len()),
     }
 }
 

@@ -124,6 +124,8 @@ pub use prepare::{
     prepare_update, stamp_assignments,
 };
 pub use query::{Order, OrderBy, Query, Select};
+#[doc(hidden)]
+pub use query_after::no_place;
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
 #[doc(hidden)]
 pub use record::{check_width, named, read_result, read_result_record};

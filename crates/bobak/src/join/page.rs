@@ -4,9 +4,9 @@ use super::run;
 use crate::handle::SessionSource;
 use crate::query::{Page, PageRequest, PageToken};
 use crate::shape::in_snapshot;
-use bobak_core::join::JoinExpr;
+use bobak_core::join::{JoinExpr, JoinOrder};
 use bobak_core::statements::CallSite;
-use bobak_core::{Error, ErrorKind, Join, JoinQuery, Result, Type, Value, ValueRef};
+use bobak_core::{Error, ErrorKind, Join, JoinQuery, Result, Type, Value, ValueRef, no_place};
 
 #[track_caller]
 pub(super) fn page<L, R>(
@@ -55,11 +55,33 @@ fn read<L, R>(
         items.push(query.read(row)?);
         if items.len() == size {
             let values = (selected..join.columns.len()).map(|place| Value::from(row.get(place)));
-            last = Some(PageToken::of_values(&values.collect::<Vec<_>>())?);
+            let values: Vec<_> = values.collect();
+            last = Some(place_of(&join, &values)?);
         }
         Ok(true)
     })?;
     Ok(Page { items, next: last.filter(|_| has_next), total: None })
+}
+
+/// The place behind a row.
+///
+/// # Errors
+/// As [`bobak_core::no_place`].
+fn place_of(join: &Join, values: &[Value<'_>]) -> Result<PageToken> {
+    let named = |step: &JoinOrder| match step.expr {
+        JoinExpr::Column(column) => join.column(column).map_or("", |column| &column.name),
+        _ => "an expression",
+    };
+    for (place, (step, value)) in join.order.iter().zip(values).enumerate() {
+        if check(join, place, value.as_ref()).is_err()
+            || value.is_null() && join.is_of_key(&step.expr)
+        {
+            let row = join.order.iter().zip(values);
+            let row = row.map(|(step, value)| (named(step), value.as_ref()));
+            return Err(no_place(named(step), row));
+        }
+    }
+    PageToken::of_values(values)
 }
 
 /// Checks a value of a token against the order.

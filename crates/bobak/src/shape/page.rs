@@ -84,7 +84,8 @@ impl<T: Record> Table<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`load`](Table::load); `Mismatch` for a token of a query with another order; `Unsupported` for a query with a limit,
+    /// As [`load`](Table::load); `Mismatch` for a token of a query with another order, and if the last row of the page has a
+    /// NULL in its key or a value that is not of its column's type, as other programs can write to SQLite files; `Unsupported` for a query with a limit,
     /// an offset or groups.
     #[track_caller]
     pub fn page<S: Shape<Record = T>>(
@@ -115,8 +116,8 @@ fn load_page<S: Shape>(
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let total = request.with_total.then(|| count(source, &select)).transpose()?;
-    let order = select.order.clone();
-    order.iter().for_each(|step| columns.link(step.column));
+    let order = Select { columns: Vec::new(), ..select.clone() };
+    order.order.iter().for_each(|step| columns.link(step.column));
     select.columns = columns.exprs();
     // One more row tells whether there is a next page.
     select.limit = Some(request.size.saturating_add(1));
@@ -125,7 +126,8 @@ fn load_page<S: Shape>(
             let column = select.order.get(place).map_or(usize::MAX, |step| step.column);
             select.table.column_at(column)?.check_stored(value)
         })?;
-        select = select.after_row(&values)?;
+        let engine = source.engines().engine(source.engine_index())?;
+        select = select.after_row(&values, engine.capabilities().weak_types)?;
     }
     let mut rows = select_shape::<S>(source, columns, select, with)?;
     let size = usize::try_from(request.size).unwrap_or(usize::MAX);
@@ -150,10 +152,12 @@ fn count(source: &SessionSource<'_>, select: &Select) -> Result<u64> {
 
 impl PageToken {
     /// The place behind a row.
-    fn of(rows: &ShapeRows, number: usize, order: &[Order]) -> Result<Self> {
+    fn of(rows: &ShapeRows, number: usize, query: &Select) -> Result<Self> {
         let row = rows.row(number);
         let value = |step: &Order| Value::from(row.value(rows.position(step.column)));
-        Self::of_values(&order.iter().map(value).collect::<Vec<_>>())
+        let values: Vec<_> = query.order.iter().map(value).collect();
+        query.check_place(&values)?;
+        Self::of_values(&values)
     }
 
     /// The place behind the row that has these values in the order.

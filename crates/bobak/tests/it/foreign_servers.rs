@@ -177,6 +177,13 @@ fn dates_that_do_not_exist_are_listed_before_a_copy() {
         )
         .unwrap();
     let (from, to) = (Db::open(&server.url()).unwrap(), Db::open("sqlite::memory:").unwrap());
+    let odd = from.dynamic("n").unwrap();
+    let listed = odd.list(Query::all()).unwrap_err();
+    let iterated = odd.iter(Query::all()).unwrap().find_map(Result::err).unwrap();
+    for error in [listed, iterated] {
+        assert_eq!((error.table(), error.column()), (Some("n"), Some("at")), "{error}");
+        assert!(error.message().ends_with("does not exist (in the row with id 1)"), "{error}");
+    }
     let listed = losses(&from, &to);
     for (column, rows, fate) in [
         ("d: dates of column day", "2 rows", "they become NULL"),

@@ -97,3 +97,31 @@ fn shapes_and_pages_are_loaded_async() {
         });
     });
 }
+
+#[derive(Record, Debug)]
+struct Word {
+    #[record(key)]
+    text: String,
+    rank: i64,
+}
+
+/// Keys that are NULL, as other programs can write them to SQLite files, do not end the pages silently.
+#[test]
+fn pages_do_not_end_before_null_keys() {
+    let db = Db::builder().record::<Word>().open("sqlite::memory:").unwrap();
+    db.execute("CREATE TABLE word (text TEXT PRIMARY KEY, rank INTEGER NOT NULL)", ()).unwrap();
+    db.execute("INSERT INTO word VALUES ('a', 1), ('b', 2), (NULL, 3)", ()).unwrap();
+    let words = db.table::<Word>().unwrap();
+    let error = words.list(Query::all()).unwrap_err();
+    assert!(error.message().ends_with("(in the row with text NULL)"), "{error}");
+    let page = |query: &Query<Word>, token| {
+        words.page::<Word>(query.clone(), &(), PageRequest::size(1).after(token))
+    };
+    let descending = Query::all().order_by(Word::TEXT.desc());
+    let first = page(&descending, None).unwrap();
+    let second = page(&descending, first.next).unwrap();
+    assert_eq!((second.items[0].text.as_str(), second.items[0].rank), ("a", 1));
+    let error = page(&descending, second.next).unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Mismatch, Some("text")));
+    assert_eq!(page(&Query::all(), None).unwrap_err().kind(), ErrorKind::Mismatch);
+}

@@ -59,7 +59,7 @@ pub fn target(schema: &Arc<TableSchema>, target: &str) -> Result<()> {
         let columns = parameters.take("columns");
         let _ = columns.map(|list| column_list::positions(&table, &list)).transpose()?;
         let selection = RowSelection::take(&mut parameters, &table, None)?;
-        let _ = selection.select(&table, Vec::new())?;
+        let _ = selection.select(&table, Vec::new(), true)?;
         parameters.finish()
     };
     parse().map_err(error)

@@ -409,10 +409,7 @@ fn hand_out(
     let mut cells = Vec::with_capacity(8);
     let _stoppable = reply.canceller.stoppable();
     while let Some(next) = reply.next() {
-        let read = decoder.read(next?, &mut cells).map_err(|error| match table {
-            Some(table) => error.in_table(table.name()),
-            None => error,
-        });
+        let read = decoder.read(next?, &mut cells, table);
         let goes_on = read.and_then(|()| row(&cells, decoder.columns()));
         if !matches!(goes_on, Ok(true)) {
             *outcome = goes_on.map(drop);

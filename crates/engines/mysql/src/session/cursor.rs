@@ -135,7 +135,7 @@ impl CursorReader {
         let mut total = 0;
         let ended = loop {
             let mut part = RowBuffer::default();
-            let ended = stream.part(&mut part, &mut cells);
+            let ended = stream.part(&mut part, &mut cells, self.table.as_deref());
             total += part.bytes();
             if part.rows() > 0 {
                 self.parts.push_back(part);
@@ -211,13 +211,14 @@ impl RowStream {
         &mut self,
         part: &mut RowBuffer,
         cells: &mut Vec<DecodedValue>,
+        table: Option<&TableSchema>,
     ) -> Result<bool, CursorError> {
         while part.bytes() < BLOCK_BYTES {
             let next = self.held.with_dependent_mut(|_, reply| reply.next());
             let Some(row) = next.transpose().map_err(CursorError::Line)? else {
                 return Ok(true);
             };
-            self.decoder.read(row, cells).map_err(CursorError::Value)?;
+            self.decoder.read(row, cells, table).map_err(CursorError::Value)?;
             part.push(&BorrowedRow { cells, columns: self.decoder.columns() })
                 .map_err(CursorError::Value)?;
         }

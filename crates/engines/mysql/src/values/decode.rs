@@ -3,7 +3,7 @@
 //! The result itself declares the type of each column, for queries over tables and for SQL texts.
 
 use crate::values::instants::{Instants, origin};
-use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, TableSchema, Type, ValueRef};
 use bobak_engine_common::calendar;
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
@@ -91,28 +91,56 @@ impl Decoder {
         &self.columns
     }
 
-    /// Reads a row into `cells`, which is cleared first.
+    /// Reads a row into `cells`, which is cleared first. `table` is the one that the result is of.
     ///
     /// # Errors
-    /// `OutOfRange`, `Mismatch`, naming the column.
-    pub(crate) fn read(&self, row: mysql::Row, cells: &mut Vec<DecodedValue>) -> Result<()> {
+    /// `OutOfRange`, `Mismatch`, naming the table, the column and the key of the row, if the result has it.
+    pub(crate) fn read(
+        &self,
+        row: mysql::Row,
+        cells: &mut Vec<DecodedValue>,
+        table: Option<&TableSchema>,
+    ) -> Result<()> {
         cells.clear();
+        let mut failed = None;
         for (place, wire) in row.unwrap().into_iter().enumerate() {
             let kind = self.kinds.get(place).copied().unwrap_or(CellKind::Bytes);
             let is_date = matches!(kind, CellKind::Date | CellKind::Moment);
-            let read = match cell(kind, wire) {
-                Err(_) if is_date && self.invalid_dates_are_null => Ok(DecodedValue::Null),
-                read => read,
-            };
-            cells.push(read.map_err(|(kind, message)| {
-                let error = Error::new(kind, message);
-                match self.columns.get(place) {
-                    Some(column) => error.in_column(column.name.clone()),
-                    None => error,
+            cells.push(match cell(kind, wire) {
+                Ok(cell) => cell,
+                Err(_) if is_date && self.invalid_dates_are_null => DecodedValue::Null,
+                Err(error) => {
+                    failed.get_or_insert((place, error));
+                    DecodedValue::Null
                 }
-            })?);
+            });
         }
-        Ok(())
+        match failed {
+            None => Ok(()),
+            Some((place, error)) => Err(self.failed(place, error, cells, table)),
+        }
+    }
+
+    #[cold]
+    fn failed(
+        &self,
+        place: usize,
+        (kind, message): ReadError,
+        cells: &[DecodedValue],
+        table: Option<&TableSchema>,
+    ) -> Error {
+        let mut error = Error::new(kind, message);
+        if let Some(column) = self.columns.get(place) {
+            error = error.in_column(column.name.clone());
+        }
+        let Some(table) = table else { return error };
+        let row = BorrowedRow { cells, columns: &self.columns };
+        let names = table.key().iter().filter_map(|&at| table.columns().get(at)).map(|c| &*c.name);
+        let keys = names.filter_map(|name| {
+            let at = self.columns.iter().position(|column| column.name == name)?;
+            (at != place).then(|| (name, row.get(at)))
+        });
+        error.in_row(keys).in_table(table.name())
     }
 }
 

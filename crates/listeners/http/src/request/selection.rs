@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::key::parse_key;
 use crate::request::parameters::QueryParameters;
-use crate::request::place::{parse_column, parse_place};
+use crate::request::place::{PlaceStep, parse_place};
 use bobak_core::nearest::{Distance, Metric};
 use bobak_core::{Condition, DynRow, Error, Expr, Filter, Order, OrderBy, Query, Select};
 use std::cell::Cell;
@@ -70,11 +70,16 @@ impl RowSelection {
         self.order.is_empty() && self.search.is_none() && self.nearest.is_none()
     }
 
-    /// The query for these columns of the selected rows.
+    /// The query for these columns of the selected rows. `weak_types` is the engine's capability.
     ///
     /// # Errors
     /// As [`Query::to_select`]; 400 for an invalid `after`, and one with a search or nearest rows.
-    pub fn select(&self, table: &CachedTable, columns: Vec<Expr>) -> Result<Select, Problem> {
+    pub fn select(
+        &self,
+        table: &CachedTable,
+        columns: Vec<Expr>,
+        weak_types: bool,
+    ) -> Result<Select, Problem> {
         let select = self.query().to_select(&table.schema, columns)?;
         match &self.after {
             None => Ok(select),
@@ -85,11 +90,9 @@ impl RowSelection {
             }
             Some(place) => {
                 table.schema.check_has_key()?;
-                let values = parse_place(place, select.order.len(), |number, json| {
-                    let column = select.order.get(number).map_or(usize::MAX, |step| step.column);
-                    parse_column(table.schema.column_at(column)?, json)
-                })?;
-                Ok(select.after_row(&values)?)
+                let columns: Vec<usize> = select.order.iter().map(|step| step.column).collect();
+                let steps = PlaceStep::of_columns(&table.schema, &columns);
+                Ok(select.after_row(&parse_place(place, &steps)?, weak_types)?)
             }
         }
     }

@@ -88,8 +88,9 @@ pub(crate) async fn export(
     let lossy = request.parameters.flag("lossy")?;
     request.parameters.finish()?;
     let expressions = columns.iter().map(|&position| Expr::Column(position)).collect();
-    let select = selection.select(&table, expressions)?;
     let database = Arc::clone(&request.database);
+    let weak_types = database.engine.capabilities().weak_types;
+    let select = selection.select(&table, expressions, weak_types)?;
     let settings = &request.state.settings;
     let max_related = (settings.expand_rows, settings.max_response);
     let export = RowExport { table, columns, numbers, format, null, lossy, max_related };
@@ -130,7 +131,8 @@ impl RowExport {
                 break;
             }
             while let Some(row) = rows.next_row()? {
-                self.write_row(&mut text, &row, count).map_err(|error| error.at_row(count))?;
+                self.write_row(&mut text, &row, count)
+                    .map_err(|error| error.in_row(self.key(&row)).at_row(count))?;
                 count += 1;
             }
             send(out, &mut text)?;
@@ -140,6 +142,14 @@ impl RowExport {
             text.push_str(if count == 0 { "]\n" } else { "\n]\n" });
         }
         send(out, &mut text)
+    }
+
+    /// The names and values of the row's key, as far as they are exported.
+    fn key<'r>(&'r self, row: &'r dyn Row) -> impl Iterator<Item = (&'r str, ValueRef<'r>)> {
+        self.table.schema.key().iter().filter_map(|&column| {
+            let at = self.columns.iter().position(|&exported| exported == column)?;
+            Some((&*self.table.schema.columns().get(column)?.name, row.get(at)))
+        })
     }
 
     #[cfg(feature = "arrow")]

@@ -8,8 +8,8 @@ use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::expansion::Expansion;
-use crate::request::key::encode_key;
-use crate::request::place::write_place;
+use crate::request::key::{encode_key, parse_key};
+use crate::request::place::{PlaceStep, write_place};
 use crate::request::selection::RowSelection;
 use crate::resources::related_rows::{
     self, ExpandedWriter, LevelRows, RelatedLoader, RelatedRows, with_links,
@@ -20,7 +20,7 @@ use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
 use bobak_core::plan::{ExplainedQuery, QueryPlan};
-use bobak_core::{Engine, Expr, Row, Source, Type, Value, ValueRef};
+use bobak_core::{Engine, Expr, Result, Row, Source, Type, Value, ValueRef, compare_values};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -65,7 +65,9 @@ pub(crate) async fn plan(
         let (rows, bytes) = (list.max_related, list.max_length);
         let mut loader = RelatedLoader::new(&*database.engine, &*session, rows, bytes);
         let columns = list.columns.iter().copied().map(Expr::Column).collect();
-        let select = loader.resolve(list.selection.select(&list.table, columns)?)?;
+        let weak_types = database.engine.capabilities().weak_types;
+        let select = list.selection.select(&list.table, columns, weak_types)?;
+        let select = loader.resolve(select)?;
         let query = ExplainedQuery::Source(Source::Select(&select));
         Ok(QueryPlan::ask(&*session, &query)?.unwrap_or_default())
     };
@@ -131,8 +133,10 @@ impl ListRequest {
         let exprs = columns.iter().copied().map(Expr::Column);
         let exprs = exprs.chain(self.snippets.iter().flat_map(SnippetWriter::columns));
         let exprs = exprs.chain(self.selection.nearest.iter().map(|_| Expr::Distance)).collect();
-        let select = loader.resolve(self.selection.select(table, exprs)?)?;
-        let mut page = PageWriter::new(self, &place, columns.len());
+        let weak_types = engine.capabilities().weak_types;
+        let select = loader.resolve(self.selection.select(table, exprs, weak_types)?)?;
+        let mut page =
+            PageWriter::new(self, PlaceStep::of_columns(&table.schema, &place), columns.len());
         page.body.push_str("{\"rows\":[");
         if self.expansions.is_empty() {
             session.query(&Source::Select(&select), &mut |row| Ok(page.write_plain(row)))?;
@@ -150,7 +154,7 @@ impl ListRequest {
             page.write_expanded(&rows, &related)?;
         }
         let total = self.total.then(|| self.count_all(&mut loader)).transpose()?;
-        Ok(page.finish(total))
+        Ok(page.finish(total)?)
     }
 
     /// The number of rows that match the filter.
@@ -171,12 +175,13 @@ impl ListRequest {
 /// The rows of a page as they are written.
 struct PageWriter<'a> {
     list: &'a ListRequest,
-    /// The columns whose values locate the next page; if there are none, the key does.
-    place: &'a [usize],
+    /// What locates the next page; if there is nothing, the key does.
+    place: Vec<PlaceStep>,
     body: String,
     rows: u64,
     more: bool,
-    next: Option<String>,
+    /// The place behind the last row, if it has one.
+    next: Result<Option<String>>,
     /// The ranks and snippets of the rows, or their distances.
     found: Vec<String>,
     /// Where their values begin in each row.
@@ -184,9 +189,9 @@ struct PageWriter<'a> {
 }
 
 impl<'a> PageWriter<'a> {
-    fn new(list: &'a ListRequest, place: &'a [usize], found_at: usize) -> Self {
+    fn new(list: &'a ListRequest, place: Vec<PlaceStep>, found_at: usize) -> Self {
         let body = String::with_capacity(4_096);
-        let (next, found) = (None, Vec::new());
+        let (next, found) = (Ok(None), Vec::new());
         Self { list, place, body, rows: 0, more: false, next, found, found_at }
     }
 
@@ -220,21 +225,24 @@ impl<'a> PageWriter<'a> {
     }
 
     /// What `after` has for the page behind a row, whose values follow the requested columns.
-    fn place_of(&self, row: &dyn Row) -> Option<String> {
+    fn place_of(&self, row: &dyn Row) -> Result<Option<String>> {
         let (table, first) = (&self.list.table, self.list.columns.len());
         if self.list.selection.is_by_key() {
-            return encode_key_after(table, row, first);
+            return Ok(encode_key_after(table, row, first));
         }
-        let value = |(number, &column): (usize, &usize)| {
-            let ty = table.schema.columns().get(column).map_or(Type::Any, |column| column.ty);
-            (ty, row.get(first + number))
-        };
-        let place = write_place(self.place.iter().enumerate().map(value));
-        Some(place).filter(|_| !self.place.is_empty())
+        if self.place.is_empty() {
+            return Ok(None);
+        }
+        let values = (first..).take(self.place.len()).map(|position| row.get(position));
+        let place = write_place(&self.place, &values.collect::<Vec<_>>());
+        place.map(Some).map_err(|error| table.name_error(error))
     }
 
     /// The whole page.
-    fn finish(self, total: Option<i64>) -> String {
+    ///
+    /// # Errors
+    /// `Mismatch` if no page can begin behind the last row, and there are more.
+    fn finish(self, total: Option<i64>) -> Result<String> {
         let Self { mut body, more, next, mut found, .. } = self;
         let is_nearest = self.list.selection.nearest.is_some();
         if is_nearest || self.list.snippets.is_some() {
@@ -244,7 +252,7 @@ impl<'a> PageWriter<'a> {
         }
         body.push_str("],\n\"more\":");
         body.push_str(if more { "true" } else { "false" });
-        if let Some(key) = next.filter(|_| more) {
+        if more && let Some(key) = next? {
             body.push_str(",\"next\":");
             write_string(&mut body, &key);
         }
@@ -253,7 +261,7 @@ impl<'a> PageWriter<'a> {
             body.push_str(itoa::Buffer::new().format(total));
         }
         body.push_str("}\n");
-        body
+        Ok(body)
     }
 
     /// Writes rows with their related rows, as long as there is room.
@@ -280,11 +288,14 @@ impl<'a> PageWriter<'a> {
     }
 }
 
-/// Encodes the key, which follows the first columns of a row; `None` if there is none, or it contains NULL, which SQLite
-/// permits in keys, and which has no encoding.
+/// Encodes the key, which follows the first columns of a row; `None` if there is none, or its text does not lead back to it:
+/// SQLite permits NULL in keys, and values that are not of their column's type.
 fn encode_key_after(table: &CachedTable, row: &dyn Row, first: usize) -> Option<String> {
     table.schema.check_has_key().ok()?;
     let end = first + table.schema.key().len();
     let key: Vec<Value<'_>> = (first..end).map(|position| row.get(position).into()).collect();
-    (!key.iter().any(Value::is_null)).then(|| encode_key(table, &key))
+    let text = encode_key(table, &key);
+    let parsed = parse_key(table, &text).ok()?;
+    let mut values = parsed.iter().zip(&key);
+    values.all(|(a, b)| compare_values(a.as_ref(), b.as_ref()).is_eq()).then_some(text)
 }

@@ -5,28 +5,30 @@ use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::request::parameters::QueryParameters;
-use crate::request::place::{parse_column, parse_place, write_place};
+use crate::request::place::{PlaceStep, parse_place, write_place};
 use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
 use bobak::query::EngineQueries;
 use bobak_core::join::{JoinExpr, JoinOrder};
-use bobak_core::{ColumnSchema, Engine, Join, Row, TableSchema, TextQuery, Type, Value};
+use bobak_core::{ColumnSchema, Engine, Join, Row, TableSchema, TextQuery, Type};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use std::sync::Arc;
 
 /// A query, and how to write its result.
 struct RowQuery {
+    /// The name of the table.
+    table: String,
     /// Its columns are the members of a row, and what locates the next page.
     join: Join,
     /// The query for the number of rows on all pages, if the request asks for it.
     count: Option<Join>,
     /// The start of each member of a row, and the type of its value.
     members: Vec<(String, Type)>,
-    /// The types of what locates the next page.
-    place: Vec<Type>,
+    /// What locates the next page.
+    place: Vec<PlaceStep>,
     numbers: NumberFormat,
     limit: u64,
     /// The result ends after the row that exceeds this length.
@@ -71,7 +73,8 @@ impl RowQuery {
         let (join, place) = page(join, after.as_deref(), &table.schema)?;
         // One more row shows whether there are more.
         let join = Join { limit: Some(limit + 1), offset, ..join };
-        Ok(Self { join, count, members, place, numbers, limit, max_length, max_rows })
+        let table = table.schema.name().to_owned();
+        Ok(Self { table, join, count, members, place, numbers, limit, max_length, max_rows })
     }
 
     fn run(&self, engine: &Arc<dyn Engine>) -> Result<String, Problem> {
@@ -87,8 +90,9 @@ impl RowQuery {
             self.write_row(&mut body, row);
             rows += 1;
             if rows == self.limit || body.len() >= self.max_length {
-                let values = self.place.iter().zip(self.members.len()..);
-                next = Some(write_place(values.map(|(ty, index)| (*ty, row.get(index)))));
+                let values = (self.members.len()..).take(self.place.len());
+                let values: Vec<_> = values.map(|index| row.get(index)).collect();
+                next = Some(write_place(&self.place, &values));
             }
             Ok(true)
         })?;
@@ -96,7 +100,7 @@ impl RowQuery {
         body.push_str(if more { "true" } else { "false" });
         if let Some(place) = next.filter(|_| more && !self.place.is_empty()) {
             body.push_str(",\"next\":");
-            write_string(&mut body, &place);
+            write_string(&mut body, &place.map_err(|error| error.in_table(&*self.table))?);
         }
         if let Some(count) = &self.count {
             body.push_str(",\"total\":");
@@ -139,14 +143,15 @@ fn label(name: &str) -> String {
     label
 }
 
-/// The query for the rows behind a place, with the values of the order behind the selected ones, and the types of these. There are
+/// The query for the rows behind a place, with the values of the order behind the selected ones, and the steps of these. There are
 /// none for rows without a key, which may be equal.
 fn page(
     mut join: Join,
     after: Option<&str>,
     table: &TableSchema,
-) -> Result<(Join, Vec<Type>), Problem> {
+) -> Result<(Join, Vec<PlaceStep>), Problem> {
     let has_places = join.is_grouped() || table.check_has_key().is_ok();
+    let steps: Vec<_> = join.order.iter().map(|step| place_step(&join, step)).collect();
     if let Some(after) = after {
         if join.is_grouped() {
             // What is left out belongs to groups, too.
@@ -154,25 +159,20 @@ fn page(
         } else {
             table.check_has_key()?;
         }
-        let parse = |number, json: &str| parse_step(&join, number, json);
-        let values = parse_place(after, join.order.len(), parse)?;
-        join = join.after_row(&values)?;
+        join = join.after_row(&parse_place(after, &steps)?)?;
     }
     if !has_places {
         return Ok((join, Vec::new()));
     }
-    let types = join.order.iter().map(|step| step.expr.ty(&join)).collect();
     join.columns.extend(join.order.iter().map(|step| step.expr.clone()));
-    Ok((join, types))
+    Ok((join, steps))
 }
 
-/// A value of the order.
-fn parse_step(join: &Join, number: usize, json: &str) -> bobak_core::Result<Value<'static>> {
-    let Some(JoinOrder { expr, .. }) = join.order.get(number) else { return Ok(Value::Null) };
+fn place_step(join: &Join, JoinOrder { expr, .. }: &JoinOrder) -> PlaceStep {
     let column = match expr {
         JoinExpr::Column(column) => join.column(*column).cloned(),
         _ => None,
     };
-    let other = || ColumnSchema::new("", expr.ty(join)).nullable(true);
-    parse_column(&column.unwrap_or_else(other), json)
+    let other = || ColumnSchema::new("an expression", expr.ty(join)).nullable(true);
+    PlaceStep { column: column.unwrap_or_else(other), is_key: join.is_of_key(expr) }
 }

@@ -212,10 +212,10 @@ fn lossy_values_are_not_exported() {
             exported(values, &format!("{format}&lossy")).ok(200);
             let reply = exported(values, format);
             reply.is(422, "Mismatch");
-            assert_eq!(
-                (&reply.json()["column"], &reply.json()["row"]),
-                (&json!(column), &json!(0))
-            );
+            let problem = reply.json();
+            assert_eq!((&problem["column"], &problem["row"]), (&json!(column), &json!(0)));
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.ends_with("(in the row with id 1)"), "{detail}");
         }
     }
     for values in ["1, 'a', x'00ff'", "1.0, 'b', NULL", "-0.5, '', NULL", "'text', 'a', NULL"] {

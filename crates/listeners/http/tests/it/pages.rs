@@ -90,6 +90,52 @@ fn pages_of_expressions_and_groups_follow_each_other() {
     server.get("/tables/v/query?select=a&after=%5B1%5D").is(501, "Unsupported");
 }
 
+/// A file of another program: keys are NULL, and values are not of their columns' types.
+fn odd_engine() -> Arc<dyn Engine> {
+    let engine = Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    for sql in [
+        "CREATE TABLE odd (name TEXT PRIMARY KEY, n INTEGER, x)",
+        "INSERT INTO odd VALUES ('a', 1, 5), ('b', 'text', '5'), ('c', 3, x'00'), ('d', 4, 2.0), (NULL, 5, NULL), (NULL, 6, 7)",
+        "CREATE TABLE loose (id PRIMARY KEY)",
+        "INSERT INTO loose VALUES (1), (2.0), (5), ('5'), ('a')",
+    ] {
+        session.execute(sql, &[]).unwrap();
+    }
+    drop(session);
+    Arc::new(engine)
+}
+
+#[test]
+fn pages_lose_no_rows_with_null_keys_and_values_of_other_types() {
+    let server = TestServer::with(Settings::default(), odd_engine());
+    for list in ["rows?columns=name,n&order", "query?select=name,n&order"] {
+        let page = |query: &str| server.get(&format!("/tables/odd/{list}={query}"));
+        // NULL is the smallest value, in keys too.
+        let rest = page("-name&limit=3&after=%5B%22b%22%5D").ok(200).json();
+        let names: Vec<_> =
+            rest["rows"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
+        assert_eq!(names, [&json!("a"), &Value::Null, &Value::Null], "{list}");
+        for (query, column, row) in [
+            ("-n&limit=1", "n", "(in the row with n 'text', name 'b')"),
+            ("n&limit=4", "name", "(in the row with n 5, name NULL)"),
+            ("-x&limit=1", "x", "(in the row with x 1 bytes, name 'c')"),
+        ] {
+            let problem = page(query).is(422, "Mismatch").json();
+            assert_eq!((&problem["table"], &problem["column"]), (&json!("odd"), &json!(column)));
+            assert!(problem["detail"].as_str().unwrap().ends_with(row), "{problem}");
+        }
+        // The rows of one page are shown, whatever they have.
+        assert_eq!(page("n&limit=6").ok(200).json()["more"], false);
+    }
+    // A key in a path is a text, which does not tell 5 from '5'; a place in an order does.
+    let page = server.get("/tables/loose/rows?limit=4").ok(200).json();
+    assert_eq!((&page["more"], &page["next"]), (&json!(true), &Value::Null));
+    let page = server.get("/tables/loose/rows?limit=2").ok(200).json();
+    assert_eq!((&page["more"], &page["next"]), (&json!(true), &json!("2")));
+    assert_eq!(read_in_pages(&server, "/tables/loose/rows?order=id").len(), 5);
+}
+
 #[test]
 fn pages_of_expressions_keep_row_rules() {
     let (token, hash) = new_token().unwrap();
