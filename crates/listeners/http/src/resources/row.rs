@@ -17,6 +17,7 @@ use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
+use bobak_core::change_log::{Trigger, is_capture_trigger};
 use bobak_core::{
     Assign, BulkChange, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, Outcome,
     Session, TransactionControl, Value, Verb, Write, prepare_dynamic_insert, prepare_update,
@@ -123,11 +124,12 @@ pub(crate) async fn delete(
     let precondition = Precondition::new(request.headers());
     let (verb, fields) = (Verb::Delete, FieldSet::EMPTY);
     let outcome = if precondition.is_empty() {
-        let schema = Arc::clone(&table.schema);
+        let (table, schema, key) = (Arc::clone(&table), Arc::clone(&table.schema), key.clone());
         let row = PreparedWrite { table, schema, verb, fields, values: key };
         row_writer::write(&request.database, row, |_, outcome| Ok(outcome)).await?
     } else {
-        let database = Arc::clone(&request.database);
+        let (database, table, key) =
+            (Arc::clone(&request.database), Arc::clone(&table), key.clone());
         blocking::run(move || {
             let session = database.engine.session()?;
             let write = Write { table: &table.schema, verb, fields, values: &key };
@@ -135,10 +137,12 @@ pub(crate) async fn delete(
         })
         .await?
     };
-    match outcome {
-        Outcome::Changed(0) => Err(Problem::not_found()),
-        _ => Ok(ResponseBuilder::empty(StatusCode::NO_CONTENT)),
+    if outcome != Outcome::Changed(0) {
+        return Ok(ResponseBuilder::empty(StatusCode::NO_CONTENT));
     }
+    let database = Arc::clone(&request.database);
+    let why = move || unchanged(&*database.engine.session()?, &table, &key);
+    Err(blocking::run(why).await?)
 }
 
 /// A request to write a row.
@@ -269,10 +273,35 @@ impl WriteRequest {
         let change =
             BulkChange { table: schema, condition: Some(&condition), assign: Some(&assigns) };
         match session.change(&change).map_err(|error| table.name_error(error))? {
-            0 => Err(Problem::not_found()),
+            0 => Err(unchanged(session, table, &self.key)?),
             _ => Ok(()),
         }
     }
+}
+
+/// Why a change of a row has changed nothing: there is no such row; or there is, and a trigger skipped the change, by
+/// `RAISE(IGNORE)` in SQLite.
+fn unchanged(
+    session: &dyn Session,
+    table: &CachedTable,
+    key: &[Value<'_>],
+) -> Result<Problem, Problem> {
+    let schema = &table.schema;
+    match session.get(schema, key, &mut |_| Ok(())) {
+        Ok(true) => {}
+        Err(error) if error.kind() != ErrorKind::Denied => return Err(error.into()),
+        // A client that may not read learns nothing.
+        _ => return Ok(Problem::not_found()),
+    }
+    let is_own = |trigger: &Trigger| {
+        trigger.table.eq_ignore_ascii_case(schema.name()) && !is_capture_trigger(&trigger.name)
+    };
+    if !session.triggers()?.iter().flatten().any(is_own) {
+        // A row rule allows to read the row, and not to change it.
+        return Ok(Problem::not_found());
+    }
+    let message = "the row was not changed: a trigger of the table skipped it, or a row rule does not allow it";
+    Ok(table.name_error(Error::new(ErrorKind::Constraint, message)).into())
 }
 
 const fn is_insert(outcome: Outcome) -> bool {
