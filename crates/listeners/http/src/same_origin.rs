@@ -9,7 +9,9 @@ use crate::problem::Problem;
 use bobak_core::ErrorKind;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode};
+use std::net::IpAddr;
 
 /// Rejects a request that another site's page makes, and a write that does not say where it comes from.
 ///
@@ -39,6 +41,19 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
 /// Whether the browser uses TLS: then the request's page has this origin, and the scheme https.
 pub(crate) fn is_secure(headers: &HeaderMap) -> bool {
     origin_scheme(headers) == Some("https")
+}
+
+/// Whether a page has loaded from this server by an address, or by the name of this machine: a name of the page's own may have
+/// been another address before (DNS rebinding).
+pub(crate) fn is_own_address(headers: &HeaderMap) -> bool {
+    let authority =
+        headers.get(HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let is_address = |authority: Authority| {
+        let host = authority.host();
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        host == "localhost" || inner.unwrap_or(host).parse::<IpAddr>().is_ok()
+    };
+    origin_scheme(headers).is_some() && authority.is_some_and(is_address)
 }
 
 /// The scheme of `Origin`, if the rest of it is `Host`.

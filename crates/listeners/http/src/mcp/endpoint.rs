@@ -11,12 +11,15 @@ use crate::request::body::RequestBody;
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
 use crate::response::builder::{Body, ResponseBuilder};
+use crate::response::cors;
 use crate::route::Resource;
+use crate::same_origin;
 use crate::settings::SqlAccess;
 use crate::state::authentication::Client;
 use crate::state::shared::ServerState;
+use bobak_core::ErrorKind;
 use hyper::StatusCode;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, ORIGIN};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -44,6 +47,7 @@ pub(crate) async fn post(
     request: &mut RequestContext,
     dispatch: Dispatch,
 ) -> Result<ResponseBuilder, Problem> {
+    check_origin(request)?;
     request.parameters.finish()?;
     negotiate(request.headers(), &[("application/json", ())])?;
     let body = request.body(&["application/json"]).await?;
@@ -70,6 +74,20 @@ pub(crate) async fn post(
         Some(reply) => ResponseBuilder::json(reply.status, reply.text),
         None => ResponseBuilder::empty(StatusCode::ACCEPTED),
     })
+}
+
+/// Rejects pages of other origins, as the protocol requires, unless the server allows their origin. Programs send none.
+///
+/// # Errors
+/// 403.
+fn check_origin(request: &RequestContext) -> Result<(), Problem> {
+    let Some(origin) = request.headers().get(ORIGIN) else { return Ok(()) };
+    let allowed = &request.state.settings.cors_origin;
+    if cors::is_allowed(allowed, origin) || same_origin::is_own_address(request.headers()) {
+        return Ok(());
+    }
+    let message = "pages of this origin may not use the tools: allow it by --http-cors-origin";
+    Err(Problem::new(StatusCode::FORBIDDEN, ErrorKind::Denied, message))
 }
 
 /// The response to what arrived at once.

@@ -14,7 +14,8 @@ pub(crate) fn preflight(methods: &'static str) -> ResponseBuilder {
     let headers = response.headers_mut();
     headers.insert(ALLOW, HeaderValue::from_static(methods));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
-    let allowed = "authorization, content-type, if-match, if-none-match, last-event-id, prefer";
+    let allowed = "authorization, content-type, if-match, if-none-match, last-event-id, mcp-method, \
+                   mcp-name, mcp-protocol-version, mcp-session-id, prefer";
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     response
@@ -34,9 +35,14 @@ pub(crate) fn allow_origin(
     }
     headers.append(VARY, HeaderValue::from_name(ORIGIN));
     let Some(origin) = requesting else { return };
-    if origins.iter().any(|allowed| allowed == "*" || allowed.as_bytes() == origin.as_bytes()) {
+    if is_allowed(origins, origin) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         let exposed = "etag, location, retry-after";
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
     }
+}
+
+/// Whether an origin is among the allowed ones.
+pub(crate) fn is_allowed(origins: &[String], origin: &HeaderValue) -> bool {
+    origins.iter().any(|allowed| allowed == "*" || allowed.as_bytes() == origin.as_bytes())
 }

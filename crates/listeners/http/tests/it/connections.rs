@@ -170,6 +170,10 @@ fn allowed_origins_get_cors_headers() {
     assert_eq!(ask("GET", "https://evil.example.com").header("access-control-allow-origin"), "");
     let before = ask("OPTIONS", "https://app.example.com");
     assert!(before.ok(204).header("access-control-allow-methods").contains("POST"));
+    let headers = before.header("access-control-allow-headers");
+    for name in ["last-event-id", "mcp-protocol-version", "mcp-session-id"] {
+        assert!(headers.split(", ").any(|allowed| allowed == name), "{headers}");
+    }
     let unknown = |method: &str| {
         server.ask(method, "/tables/person/nothing", &[("origin", "https://app.example.com")], "")
     };

@@ -343,3 +343,25 @@ fn each_database_has_its_tools() {
     assert!(!rows("/mcp").contains("in b"));
     assert!(rows("/databases/b/mcp").contains("in b"));
 }
+
+/// As the protocol requires, against pages whose name leads to this machine (DNS rebinding).
+#[test]
+fn pages_of_other_origins_may_not_use_the_tools() {
+    let server = server(|settings| settings.cors_origin = vec!["https://app.example.com".into()]);
+    let own = server.base_url.clone();
+    let by_name = own.replace("127.0.0.1", "localhost");
+    let ask = |origin: &str, host: &str| {
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let host = host.strip_prefix("http://").unwrap();
+        let headers = [("origin", origin), ("host", host), ("content-type", "application/json")];
+        server.ask("POST", "/mcp", &headers, ping)
+    };
+    for (origin, host) in [(&*own, &own), ("https://app.example.com", &own), (&by_name, &by_name)] {
+        ask(origin, host).ok(200);
+    }
+    let rebound = own.replace("127.0.0.1", "evil.example.com");
+    for (origin, host) in [("https://evil.example.com", &own), (&rebound, &rebound), ("null", &own)]
+    {
+        ask(origin, host).is(403, "Denied");
+    }
+}
