@@ -185,8 +185,10 @@ impl ConditionConverter<'_> {
             }
             SqlExpression::Name { .. } => {
                 let column = self.column(expression)?;
-                if self.table.column_at(column)?.ty != Type::Bool {
-                    return Err(syntax("expected a comparison: the column is no truth value"));
+                let schema = self.table.column_at(column)?;
+                if schema.ty != Type::Bool {
+                    let error = syntax("expected a comparison: the column is no truth value");
+                    return Err(error.in_column(schema.name.clone()));
                 }
                 Ok(compare(column, Comparison::Equal, Value::Int(1)))
             }

@@ -24,19 +24,27 @@ impl RowRule {
     /// `Config` if it is invalid for any table.
     pub fn new(text: &str) -> Result<Self> {
         // Parses it over a table that gains each column that the text names.
-        let mut columns = vec!["key".to_owned()];
+        let mut columns = vec![("key".to_owned(), Type::Any)];
         loop {
             let mut table = TableSchema::builder("rule");
-            for name in &columns {
-                table = table.column(ColumnSchema::new(name.clone(), Type::Any));
+            for (name, ty) in &columns {
+                table = table.column(ColumnSchema::new(name.clone(), *ty));
             }
             let table = table.key(["key"]).build()?;
             let error = match Condition::parse_with(text, &table, &|_| Some(Value::from(""))) {
                 Ok(_) => return Ok(Self { text: text.to_owned(), role: None }),
                 Err(error) => error,
             };
-            match unknown_column(&error) {
-                Some(name) if !columns.contains(&name) => columns.push(name),
+            let known = |wanted: &str| columns.iter().position(|(name, _)| name == wanted);
+            match (unknown_column(&error), error.column().and_then(known)) {
+                (Some(name), _) if known(&name).is_none() => columns.push((name, Type::Any)),
+                // A column by itself is a truth value.
+                (_, Some(at))
+                    if error.kind() == ErrorKind::Syntax
+                        && columns.get(at).is_some_and(|(_, ty)| *ty == Type::Any) =>
+                {
+                    columns.get_mut(at).into_iter().for_each(|(_, ty)| *ty = Type::Bool);
+                }
                 _ => {
                     let message = format!("invalid row rule `{text}`: {}", error.message());
                     return Err(Error::new(ErrorKind::Config, message));
@@ -160,6 +168,7 @@ mod tests {
         let table = TableSchema::builder("t")
             .column(ColumnSchema::of::<String>("owner"))
             .column(ColumnSchema::of::<Option<i64>>("size"))
+            .column(ColumnSchema::of::<bool>("active"))
             .key(["owner"])
             .build()
             .unwrap();
@@ -167,7 +176,8 @@ mod tests {
         let selects = |text: &str| {
             let condition = RowRule::new(text).unwrap().bind(&table, &variables).unwrap();
             let row = |owner: &'static str, size: Option<i64>| {
-                let values = [Value::from(owner), size.map_or(Value::Null, Value::Int)];
+                let active = Value::from(size.is_some());
+                let values = [Value::from(owner), size.map_or(Value::Null, Value::Int), active];
                 condition.evaluate(&table, &&values[..]) == Some(true)
             };
             (row("ada", Some(7)), row("bob", None))
@@ -177,10 +187,15 @@ mod tests {
             ("not owner = :user and size is null", (false, true)),
             ("size in (6, :tenant)", (true, false)),
             ("\"owner\" = 'bob' or size <= :tenant", (true, true)),
+            ("active", (true, false)),
+            ("not (active or owner = 'eve')", (false, true)),
+            ("size = 7 and active and active = true", (true, false)),
         ] {
             assert_eq!(selects(text), expected, "{text}");
         }
-        for text in ["nosuch = 1", "owner = :group", "size = 'seven'", "size = :user"] {
+        for text in
+            ["nosuch = 1", "nosuch", "size", "owner = :group", "size = 'seven'", "size = :user"]
+        {
             let bound = RowRule::new(text).unwrap().bind(&table, &variables);
             assert_eq!(bound.unwrap_err().kind(), ErrorKind::Denied, "{text}");
         }
