@@ -3,7 +3,7 @@
 use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::route::decode;
-use bobak_core::{Error, ErrorKind, Result, Value};
+use bobak_core::{Error, ErrorKind, Result, Value, compare_values};
 use bobak_text::{read, write};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -56,6 +56,17 @@ pub(crate) fn encode_key(table: &CachedTable, key: &[Value<'_>]) -> String {
         segment.push_str(&encode_segment(&text));
     }
     segment
+}
+
+/// As [`encode_key`]; `None` if the table has no key, or the segment does not lead back to this one: SQLite permits NULL in
+/// keys, values that are not of their column's type, and columns of any type, in which 5 differs from the text '5'.
+pub(crate) fn encode_exact_key(table: &CachedTable, key: &[Value<'_>]) -> Option<String> {
+    table.schema.check_has_key().ok()?;
+    let segment = encode_key(table, key);
+    let parsed = parse_key(table, &segment).ok()?;
+    let mut values = parsed.iter().zip(key);
+    let is_same = values.all(|(a, b)| compare_values(a.as_ref(), b.as_ref()).is_eq());
+    is_same.then_some(segment)
 }
 
 /// Encodes a text as a path segment.

@@ -205,6 +205,7 @@ impl RowExport {
             field.clear();
             if value.is_null() {
                 field.push_str(&self.null);
+                self.check_null(column, position)?;
             } else {
                 self.write_csv_value(&mut field, column, value)?;
             }
@@ -239,6 +240,16 @@ impl RowExport {
         Ok(())
     }
 
+    /// Checks that an import reads the text for NULL as NULL, or rejects it. It takes it for a value in a column that may not
+    /// be NULL, such as a key, in which SQLite permits NULL.
+    fn check_null(&self, column: &ColumnSchema, position: usize) -> Result<()> {
+        let is_read = column.nullable || self.lossy || self.table.is_generated(position);
+        if is_read || survives_csv(column, ValueRef::Null, self.null.as_bytes()) {
+            return Ok(());
+        }
+        Err(self.lossy_error(column))
+    }
+
     /// Whether an import might read the value as another one: values in columns of any type, values
     /// in SQLite files that are not of their column's type, and the JSON document `null`.
     fn may_be_lossy(&self, column: &ColumnSchema, value: ValueRef<'_>) -> bool {
@@ -253,7 +264,7 @@ impl RowExport {
     #[cold]
     fn lossy_error(&self, column: &ColumnSchema) -> Error {
         let message = "an import would read a value as another one, because the value is not of its \
-                       column's type, or is the JSON document null: leave out the row or the \
+                       column's type, is NULL in a key, or is the JSON document null: leave out the row or the \
                        column, or set 'lossy'";
         let error = Error::new(ErrorKind::Mismatch, message).in_column(column.name.clone());
         self.table.name_error(error)

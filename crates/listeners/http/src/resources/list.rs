@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::expansion::Expansion;
-use crate::request::key::{encode_key, parse_key};
+use crate::request::key::encode_exact_key;
 use crate::request::place::{PlaceStep, write_place};
 use crate::request::selection::RowSelection;
 use crate::resources::related_rows::{
@@ -20,7 +20,7 @@ use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
 use bobak_core::plan::{ExplainedQuery, QueryPlan};
-use bobak_core::{Engine, Expr, Result, Row, Source, Type, Value, ValueRef, compare_values};
+use bobak_core::{Engine, Expr, Result, Row, Source, Type, Value, ValueRef};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -288,14 +288,9 @@ impl<'a> PageWriter<'a> {
     }
 }
 
-/// Encodes the key, which follows the first columns of a row; `None` if there is none, or its text does not lead back to it:
-/// SQLite permits NULL in keys, and values that are not of their column's type.
+/// Encodes the key, which follows the first columns of a row; `None` if it has no exact encoding.
 fn encode_key_after(table: &CachedTable, row: &dyn Row, first: usize) -> Option<String> {
-    table.schema.check_has_key().ok()?;
     let end = first + table.schema.key().len();
     let key: Vec<Value<'_>> = (first..end).map(|position| row.get(position).into()).collect();
-    let text = encode_key(table, &key);
-    let parsed = parse_key(table, &text).ok()?;
-    let mut values = parsed.iter().zip(&key);
-    values.all(|(a, b)| compare_values(a.as_ref(), b.as_ref()).is_eq()).then_some(text)
+    encode_exact_key(table, &key)
 }

@@ -4,7 +4,7 @@ use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::write::write_row;
 use crate::request::context::RequestContext;
-use crate::request::key::encode_key;
+use crate::request::key::encode_exact_key;
 use crate::response::builder::ResponseBuilder;
 use crate::response::etag::Etag;
 use bobak_core::{Engine, Result, Row, Value};
@@ -66,7 +66,7 @@ pub(crate) fn find(
     Ok(document)
 }
 
-/// The response for a new row, with its location: 201 with the row, 204 if `row` is `None`.
+/// The response for a new row, with its location, unless its key has no exact one: 201 with the row, 204 if `row` is `None`.
 pub(crate) fn created(
     request: &RequestContext,
     table: &CachedTable,
@@ -82,5 +82,8 @@ pub(crate) fn created(
         Some(row) => row.into_response(StatusCode::CREATED),
         None => ResponseBuilder::empty(StatusCode::NO_CONTENT),
     };
-    response.with(LOCATION, &format!("{rows}/{}", encode_key(table, key)))
+    match encode_exact_key(table, key) {
+        Some(key) => response.with(LOCATION, &format!("{rows}/{key}")),
+        None => response,
+    }
 }

@@ -247,3 +247,29 @@ fn invalid_sql_is_client_error() {
         server.send("POST", "/sql", &json!({ "sql": sql }).to_string()).is(status, kind);
     }
 }
+
+/// CSV has one text for NULL, which an import takes for a value in a column that may not be NULL.
+#[test]
+fn null_keys_are_not_exported_as_values() {
+    let engine = Sqlite::open_memory().unwrap();
+    for sql in [
+        "CREATE TABLE word (text TEXT PRIMARY KEY, n INTEGER)",
+        "INSERT INTO word VALUES ('', 1), (NULL, 2)",
+        "CREATE TABLE size (n INT PRIMARY KEY)",
+        "INSERT INTO size VALUES (NULL)",
+    ] {
+        engine.session().unwrap().execute(sql, &[]).unwrap();
+    }
+    let server = TestServer::with(Settings::default(), Arc::new(engine));
+    for query in ["", "&null=NULL"] {
+        let reply = server.get(&format!("/tables/word/export?format=csv{query}"));
+        let problem = reply.is(422, "Mismatch").json();
+        assert_eq!((&problem["column"], &problem["row"]), (&json!("text"), &json!(0)));
+    }
+    let lossy = server.get("/tables/word/export?format=csv&null=NULL&lossy").ok(200).text.clone();
+    assert_eq!(lossy, "text,n\r\nNULL,2\r\n,1\r\n");
+    // An import rejects an empty text as a number.
+    server.get("/tables/size/export?format=csv").ok(200);
+    let lines = server.get("/tables/word/export?format=ndjson").ok(200).text.clone();
+    assert_eq!(lines.lines().next(), Some(r#"{"text":null,"n":2}"#));
+}

@@ -1,8 +1,11 @@
 //! Keys are generated if omitted, and kept if given, including 0 and the nil UUID.
 
 use crate::client::{TestServer, memory, sqlite};
+use bobak_core::Engine;
 use bobak_http::{Settings, SqlAccess};
+use bobak_sqlite::Sqlite;
 use serde_json::json;
+use std::sync::Arc;
 
 const NDJSON: [(&str, &str); 1] = [("content-type", "application/x-ndjson")];
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
@@ -72,4 +75,25 @@ fn exhausted_keys_are_a_conflict() {
     let largest = format!("{{\"id\":{},\"name\":\"x\"}}", i64::MAX);
     memory.send("POST", "/tables/person/rows", &largest).ok(201);
     memory.send("POST", "/tables/person/rows", r#"{"name":"y"}"#).is(409, "Full");
+}
+
+/// A column without a type has 5 and '5', which have the same text: only one of them has a path.
+#[test]
+fn a_location_leads_to_the_inserted_row() {
+    let engine = Sqlite::open_memory().unwrap();
+    engine.session().unwrap().execute("CREATE TABLE u (id PRIMARY KEY, a TEXT)", &[]).unwrap();
+    let server = TestServer::with(Settings::default(), Arc::new(engine));
+    for (key, location) in [
+        ("5", "/tables/u/rows/5"),
+        (r#""5""#, ""),
+        ("2.5", "/tables/u/rows/2.5"),
+        (r#""a/b""#, "/tables/u/rows/a%2Fb"),
+    ] {
+        let row = format!(r#"{{"id":{key},"a":"x"}}"#);
+        let reply = server.send("POST", "/tables/u/rows", &row);
+        assert_eq!(reply.ok(201).header("location"), location, "{key}");
+        if !location.is_empty() {
+            assert_eq!(server.get(location).ok(200).json(), reply.json());
+        }
+    }
 }
