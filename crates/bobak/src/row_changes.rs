@@ -69,19 +69,41 @@ impl TableAccess<'_> {
     /// The keys of the rows that match a condition, in their order. Other transactions cannot change the rows before the end of
     /// this one.
     pub(crate) fn lock_keys(&self, condition: Option<Condition>) -> Result<Vec<StoredValues>> {
-        self.lock(condition, self.schema.key().iter().copied().map(Expr::Column).collect())
+        let lock = self.has_other_writers()?.then_some(RowLock::Wait);
+        self.read(condition, self.schema.key().iter().copied().map(Expr::Column).collect(), lock)
     }
 
-    fn lock(&self, condition: Option<Condition>, columns: Vec<Expr>) -> Result<Vec<StoredValues>> {
+    /// The rows that match a condition. With row rules, a query that locks finds those that may be updated.
+    fn read_for_update(&self, condition: Option<Condition>) -> Result<Vec<StoredValues>> {
+        match self.read(condition.clone(), self.all_columns(), Some(RowLock::Wait)) {
+            // A database behind a driver that Bobak does not know.
+            Err(error)
+                if error.kind() == ErrorKind::Unsupported && !self.has_other_writers()? =>
+            {
+                self.read(condition, self.all_columns(), None)
+            }
+            read => read,
+        }
+    }
+
+    fn has_other_writers(&self) -> Result<bool> {
+        let engine = self.source.engines().engine(self.source.engine_index())?;
+        Ok(engine.capabilities().concurrent_writers)
+    }
+
+    fn read(
+        &self,
+        condition: Option<Condition>,
+        columns: Vec<Expr>,
+        lock: Option<RowLock>,
+    ) -> Result<Vec<StoredValues>> {
         self.schema.check_has_key()?;
         self.schema.check_writable()?;
         let mut select = Select::all(&self.schema);
         select.columns = columns;
         select.condition =
             condition.map(|condition| condition.resolve(&self.schema)).transpose()?;
-        let engine = self.source.engines().engine(self.source.engine_index())?;
-        // Other engines have one writer at a time.
-        select.lock = engine.capabilities().concurrent_writers.then_some(RowLock::Wait);
+        select.lock = lock;
         let mut rows = Vec::new();
         self.scan(&select, |row| {
             Interrupt::check()?;
@@ -106,7 +128,7 @@ impl TableAccess<'_> {
         loop {
             let set = in_transaction(&self.source, |source| {
                 let inside = self.within(source);
-                let rows = inside.lock(condition.clone(), self.all_columns())?;
+                let rows = inside.read_for_update(condition.clone())?;
                 update.run(&inside, &rows)
             });
             let has_conflict = |error: &Error| error.kind() == ErrorKind::Serialization;

@@ -213,3 +213,31 @@ fn changes_record_their_actor() {
         assert_eq!(events.next().2["who"], json!("ada"));
     }
 }
+
+/// As with values, expressions are not set in rows that an update rule leaves out.
+#[test]
+fn expressions_are_set_in_rows_of_the_update_rule() {
+    for engine in [sqlite(), memory()] {
+        let (token, hash) = new_token().unwrap();
+        let access = format!(
+            "role clerk\nread on person\nupdate on person where active\ntoken ada {hash} roles clerk\n"
+        );
+        let builder = HttpServer::builder().access(Access::from_text(&access).unwrap());
+        let mut server = TestServer::of(builder.shared_database("main", engine));
+        for active in [true, false] {
+            let row = json!({"name": "x", "rate": 1, "active": active});
+            server.send("POST", "/tables/person/rows", &row.to_string()).ok(201);
+        }
+        server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+        let changed = |filter: &str, set: &str, body: &str| {
+            let path = format!("/tables/person/rows?filter={filter}{set}");
+            server.send("PATCH", &path, body).ok(200).json()["changed"].clone()
+        };
+        for (filter, expected) in [("id=1", 1), ("id=2", 0), ("id%3E0", 1)] {
+            assert_eq!(changed(filter, "", r#"{"rate":1}"#), expected, "{filter}");
+            assert_eq!(changed(filter, "&set=rate=rate*2", ""), expected, "{filter}");
+        }
+        let rates = server.get("/tables/person/rows?columns=rate").ok(200).json();
+        assert_eq!(rates["rows"], json!([{"rate": 2}, {"rate": 1}]));
+    }
+}
