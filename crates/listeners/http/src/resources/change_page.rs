@@ -1,6 +1,6 @@
 //! One page of changes as JSON, for clients that read them now and then: each change, or what they amount to.
 
-use super::changes::{ChangeSource, key_of, table_of, write_change, write_table_name};
+use super::changes::{key_of, table_of, write_change, write_table_name};
 use crate::database::change_feed::unavailable;
 use crate::database::row_visibility::RowVisibility;
 use crate::database::table::CachedTable;
@@ -63,17 +63,16 @@ impl ChangePageRequest {
     /// Reads the page after a change.
     pub fn run(
         &self,
-        source: ChangeSource,
+        tables: &[(Arc<CachedTable>, RowVisibility)],
         changes: Changes,
         since: u64,
     ) -> Result<String, Problem> {
         let mut changes = changes.since(since).limit(self.limit);
         let page = changes.page().map_err(unavailable)?;
         let last = changes.last_id().map_err(unavailable)?;
-        let tables = source.readable_tables()?;
         let (body, next) = match self.is_net {
-            true => (self.net(&tables, &page.changes)?, None),
-            false => self.each(&tables, &page.changes),
+            true => (self.net(tables, &page.changes)?, None),
+            false => self.each(tables, &page.changes),
         };
         let next = next.unwrap_or(page.next);
         Ok(format!("{{\"changes\":[{body}],\n\"next\":{next},\"more\":{}}}\n", next < last))

@@ -18,7 +18,7 @@ use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
 use crate::state::shared::ServerState;
 use crate::workers::blocking;
 use bobak::changes::{Change, ChangeKind, Changes};
-use bobak_core::{DynRow, Error, ErrorKind, TableSchema, Value};
+use bobak_core::{DynRow, Error, ErrorKind, Value};
 use bobak_serving::Permit;
 use bobak_text::json::write_string;
 use hyper::StatusCode;
@@ -111,8 +111,8 @@ async fn list(
     let page = ChangePageRequest::take(request, names_table)?;
     let since = take_since(request)?;
     request.parameters.finish()?;
-    let (changes, since) = source.open(since).await?;
-    let body = blocking::run(move || page.run(source, changes, since)).await?;
+    let (source, changes, since) = source.open(since).await?;
+    let body = blocking::run(move || page.run(&source.tables, changes, since)).await?;
     Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
@@ -126,7 +126,7 @@ async fn subscribe(
     request.parameters.finish()?;
     let permit = request.state.subscribers.acquire(&request.peer.principal());
     let permit = permit.map_err(|scope| Problem::from(scope.quota_error("subscribers")))?;
-    let (changes, since) = source.open(since).await?;
+    let (source, changes, since) = source.open(since).await?;
     let ChangeSource { feed, tables } = source;
     let database = Arc::clone(&request.database);
     let subscription =
@@ -160,22 +160,19 @@ fn take_since(request: &mut RequestContext) -> Result<Option<u64>, Problem> {
 }
 
 impl ChangeSource {
-    /// Opens the feed after a change, or at its end. Returns the position as well.
+    /// Opens the feed after a change, or at its end, and finds which rows the client may read. Returns the position as well.
     ///
     /// # Errors
     /// 410 if changes after `since` were pruned, or `since` is greater than the last change; 409 if the
     /// table is not tracked.
-    async fn open(&self, since: Option<u64>) -> Result<(Changes, u64), Problem> {
-        let feed = self.feed.clone();
-        let schemas: Vec<_> =
-            self.tables.iter().map(|(table, _)| Arc::clone(&table.schema)).collect();
+    async fn open(mut self, since: Option<u64>) -> Result<(Self, Changes, u64), Problem> {
         blocking::run(move || {
-            let mut changes = Changes::of(Arc::clone(&feed.engine));
-            for schema in &schemas {
-                feed.readable(schema)?;
-                changes = changes.table_named(schema.name());
+            let mut changes = Changes::of(Arc::clone(&self.feed.engine));
+            for (table, visibility) in &mut self.tables {
+                visibility.readable = self.feed.readable(&table.schema)?;
+                changes = changes.table_named(table.schema.name());
             }
-            let failed = |error| naming_untracked(&feed, &schemas, unavailable(error));
+            let failed = |error| self.naming_untracked(unavailable(error));
             let newest = || changes.last_id().map_err(failed);
             let since = since.map_or_else(newest, Ok)?;
             changes = changes.since(since).limit(1);
@@ -189,37 +186,29 @@ impl ChangeSource {
                 );
                 return Err(Problem::new(StatusCode::GONE, ErrorKind::NotFound, message));
             }
-            Ok((changes.limit(PAGE_SIZE), since))
+            let changes = changes.limit(PAGE_SIZE);
+            Ok((self, changes, since))
         })
         .await
     }
 
-    /// The tables, with the rows that the client may read now.
-    pub fn readable_tables(self) -> Result<Vec<(Arc<CachedTable>, RowVisibility)>, Problem> {
-        let Self { feed, tables } = self;
-        let renewed = |(table, visibility): (Arc<CachedTable>, RowVisibility)| {
-            let readable = feed.readable(&table.schema)?;
-            Ok((table, RowVisibility { readable, ..visibility }))
+    /// The problem, naming all tables that are not tracked, so that a client can leave them out.
+    fn naming_untracked(&self, problem: Problem) -> Problem {
+        if problem.status() != StatusCode::CONFLICT {
+            return problem;
+        }
+        let is_untracked = |table: &&Arc<CachedTable>| {
+            let changes = Changes::of(Arc::clone(&self.feed.engine));
+            let changes = changes.table_named(table.schema.name());
+            changes.limit(1).page().is_err_and(|error| error.kind() == ErrorKind::Schema)
         };
-        tables.into_iter().map(renewed).collect()
+        let mut names = String::new();
+        for table in self.tables.iter().map(|(table, _)| table).filter(is_untracked) {
+            names.push(if names.is_empty() { '[' } else { ',' });
+            write_string(&mut names, table.schema.name());
+        }
+        if names.is_empty() { problem } else { problem.member("untracked", &(names + "]")) }
     }
-}
-
-/// The problem, naming all tables that are not tracked, so that a client can leave them out.
-fn naming_untracked(feed: &ChangeFeed, schemas: &[Arc<TableSchema>], problem: Problem) -> Problem {
-    if problem.status() != StatusCode::CONFLICT {
-        return problem;
-    }
-    let is_untracked = |schema: &&Arc<TableSchema>| {
-        let changes = Changes::of(Arc::clone(&feed.engine)).table_named(schema.name());
-        changes.limit(1).page().is_err_and(|error| error.kind() == ErrorKind::Schema)
-    };
-    let mut names = String::new();
-    for schema in schemas.iter().filter(is_untracked) {
-        names.push(if names.is_empty() { '[' } else { ',' });
-        write_string(&mut names, schema.name());
-    }
-    if names.is_empty() { problem } else { problem.member("untracked", &(names + "]")) }
 }
 
 impl Subscription {
