@@ -139,8 +139,7 @@ pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error,
     // the client must learn that the outcome of a write is unknown.
     let is_internal =
         status == StatusCode::INTERNAL_SERVER_ERROR && error.kind() != ErrorKind::Unknown;
-    let detail =
-        if is_internal { "the database failed; see the server's log" } else { error.message() };
+    let detail = if is_internal { internal_detail(error) } else { error.message() };
     write_string(out, detail);
     for (name, value) in [("table", error.table()), ("column", error.column())] {
         if let Some(value) = value {
@@ -157,6 +156,16 @@ pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error,
     write_violations(out, error.violations());
     out.push_str(members);
     out.push('}');
+}
+
+/// What clients learn of an internal error: whether the database failed, or a function of the program that serves it.
+fn internal_detail(error: &Error) -> &'static str {
+    match error.message().split_once(" panicked: ") {
+        Some(("a validator", _)) => "a validator of the program panicked; see the server's log",
+        Some(("a normalizer", _)) => "a normalizer of the program panicked; see the server's log",
+        Some(("a hook", _)) => "a hook of the program panicked; see the server's log",
+        _ => "the database failed; see the server's log",
+    }
 }
 
 /// Appends what is wrong with a row; nothing for other errors.

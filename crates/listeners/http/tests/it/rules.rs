@@ -220,3 +220,50 @@ impl bobak::engine::EngineLayer for Passed {
         self.0.session()
     }
 }
+
+#[derive(Record)]
+#[record(table = "fragile")]
+struct Fragile {
+    id: i64,
+    #[record(normalize = cut, validate = weighed)]
+    text: String,
+}
+
+fn cut(text: String) -> String {
+    assert!(text != "normalize", "secret of the program");
+    text
+}
+
+fn weighed(text: &str) -> Result<(), &'static str> {
+    assert!(text != "validate", "secret of the program");
+    Ok(())
+}
+
+#[test]
+fn a_panicking_rule_is_one_clear_error_and_the_server_goes_on() {
+    for engine in [
+        Box::new(Memory::new()) as Box<dyn bobak::engine::Engine>,
+        Box::new(Sqlite::open_memory().unwrap()),
+    ] {
+        let db = Db::builder().record::<Fragile>().before_insert(|_, fragile: &mut Fragile| {
+            assert!(fragile.text != "hook", "secret of the program");
+            Ok(())
+        });
+        let db = db.open_engine(Passed(engine)).unwrap();
+        db.create_missing_tables().unwrap();
+        let server = TestServer::with(Settings::default(), db.engine().unwrap());
+        let write = |text: &str| {
+            let row = json!({ "text": text }).to_string();
+            server.send("POST", "/tables/fragile/rows", &row)
+        };
+        for (text, what) in
+            [("validate", "validator"), ("normalize", "normalizer"), ("hook", "hook")]
+        {
+            let problem = write(text).is(500, "Engine").json();
+            let detail = format!("a {what} of the program panicked; see the server's log");
+            assert_eq!(problem["detail"], detail);
+            write("fine").ok(201);
+        }
+        assert_eq!(server.get("/tables/fragile/rows?total").ok(200).json()["total"], 3);
+    }
+}
