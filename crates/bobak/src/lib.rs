@@ -231,7 +231,7 @@ pub mod engine {
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
 
-    pub use crate::url::{all_settings, open};
+    pub use crate::url::{all_settings, file_of_url, open, without_secrets};
     #[cfg(feature = "encryption")]
     pub use bobak_encryption::EncryptionKey;
     #[cfg(feature = "sqlite")]

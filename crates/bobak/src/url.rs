@@ -167,8 +167,31 @@ const ENGINES: &[&str] = &[
     "bobak, bobak+unix, bobak+stdio",
 ];
 
-/// The URL as messages show it, without secrets.
-fn without_secrets(url: &str) -> String {
+/// The file that a URL names, if the engine keeps its tables in one file of this machine; `None` for other URLs.
+///
+/// ```
+/// use bobak::engine::file_of_url;
+/// assert_eq!(file_of_url("sqlite:my%20shop.db?journal_mode=wal"), Some("my shop.db".into()));
+/// assert_eq!(file_of_url("sqlite::memory:"), None);
+/// assert_eq!(file_of_url("postgres://localhost/shop"), None);
+/// ```
+#[must_use]
+pub fn file_of_url(url: &str) -> Option<PathBuf> {
+    let (scheme, rest) = url.split_once(':')?;
+    let place = decode(rest.split('?').next()?).ok()?;
+    let in_file = matches!(scheme, "sqlite" | "memory" | "kv" | "access");
+    (in_file && !place.is_empty() && place != ":memory:").then(|| PathBuf::from(place))
+}
+
+/// A URL without its secrets, for messages and logs: the password, key and token are `…`.
+///
+/// ```
+/// use bobak::engine::without_secrets;
+/// assert_eq!(without_secrets("postgres://ada:x1@db1/shop"), "postgres://ada:…@db1/shop");
+/// assert_eq!(without_secrets("odbc:DSN=shop;UID=ada;PWD={x;1}"), "odbc:DSN=shop;UID=ada;PWD=…");
+/// ```
+#[must_use]
+pub fn without_secrets(url: &str) -> String {
     let Some((place, query)) = url.split_once('?') else { return without_password(url) };
     let place = without_password(place);
     let shown = query.split('&').map(|part| match part.split_once('=') {
@@ -181,7 +204,13 @@ fn without_secrets(url: &str) -> String {
 /// `engine://user:password@host` without the password.
 fn without_password(place: &str) -> String {
     if place.starts_with("odbc:") {
-        let parts = place.split(';').map(|part| match part.split_once('=') {
+        // A value in braces may have semicolons.
+        let mut braces = false;
+        let ends = |letter| {
+            braces = if braces { letter != '}' } else { letter == '{' };
+            letter == ';' && !braces
+        };
+        let parts = place.split(ends).map(|part| match part.split_once('=') {
             Some((name, _)) if ["pwd", "password"].contains(&name.to_lowercase().as_str()) => {
                 format!("{name}=…")
             }

@@ -4,20 +4,42 @@ use crate::error::{Error, Result};
 use crate::output::Terminal;
 use bobak::changes::TrackOptions;
 use bobak::engine::sqlite::Cipher;
+use bobak::engine::{file_of_url, without_secrets};
 use bobak::schema::TableSchema;
 use bobak::{Db, DbBuilder, DynTable, Row};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The URL setting with the encryption key's file, for the whole run.
 static KEY: OnceLock<String> = OnceLock::new();
+/// Whether a flag of the command names the key's file. The environment may have one for other commands.
+static HAS_KEY_FLAG: AtomicBool = AtomicBool::new(false);
 
 /// Sets the key for URLs of SQLite files and snapshots that name none. `setting` is `key_file` or `password_file`.
-pub fn set_key(setting: &str, file: &Path) {
+pub fn set_key(setting: &str, file: &Path, is_flag: bool) {
     let file = file.display().to_string();
     let file = file.replace('%', "%25").replace('&', "%26").replace('#', "%23");
     let _ = KEY.set(format!("{setting}={file}"));
+    HAS_KEY_FLAG.store(is_flag, Ordering::Relaxed);
+}
+
+/// Rejects a database to write that the key of a flag does not encrypt.
+fn check_encrypted(url: &str) -> Result<()> {
+    if !HAS_KEY_FLAG.load(Ordering::Relaxed) || is_file_with_key(url) {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{} is not encrypted: the key is for SQLite files and snapshots (memory:FILE). If another database of this command needs it, \
+         write it in that URL: sqlite:FILE?key_file=KEY",
+        without_secrets(url)
+    )))
+}
+
+/// Whether it is the URL of a file that a key encrypts.
+fn is_file_with_key(url: &str) -> bool {
+    (url.starts_with("sqlite:") || url.starts_with("memory:")) && file_of_url(url).is_some()
 }
 
 /// The URL setting with the cipher of new files, for the whole run.
@@ -47,8 +69,8 @@ pub fn with_key(url: &str) -> Cow<'_, str> {
 fn has_setting(url: &str, names: &[&str]) -> bool {
     let (_, settings) = url.split_once('?').unwrap_or((url, ""));
     let is_there = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
-    let is_snapshot = url.starts_with("memory:") && !names.contains(&"cipher=");
-    is_there || !(is_snapshot || url.starts_with("sqlite:")) || file_of(url).is_none()
+    let is_snapshot = url.starts_with("memory:");
+    is_there || !is_file_with_key(url) || (is_snapshot && names.contains(&"cipher="))
 }
 
 /// Opens a database for writing. Creates an SQLite file if it does not exist.
@@ -56,6 +78,7 @@ fn has_setting(url: &str, names: &[&str]) -> bool {
 /// # Errors
 /// A usage error for a malformed URL; fails if the file is not a database or can't be opened.
 pub fn open(url: &str) -> Result<Db> {
+    check_encrypted(url)?;
     open_with(Db::builder(), url)
 }
 
@@ -70,13 +93,14 @@ pub fn open_noted(url: &str, screen: &Terminal) -> Result<Db> {
 /// Notes the file of the URL if `open` creates it: a mistyped name makes a new database.
 ///
 /// # Errors
-/// Those of `open`.
-pub fn noting_new_file<T, E>(
+/// Those of `open`; as [`open`] for a key.
+pub fn noting_new_file<T>(
     url: &str,
     screen: &Terminal,
-    open: impl FnOnce() -> std::result::Result<T, E>,
-) -> std::result::Result<T, E> {
-    let missing = file_of(url).filter(|file| !file.exists());
+    open: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    check_encrypted(url)?;
+    let missing = file_of_url(url).filter(|file| !file.exists());
     let opened = open()?;
     if let Some(file) = missing.filter(|file| file.exists()) {
         screen.note(format_args!("created {}", file.display()));
@@ -102,6 +126,7 @@ fn open_with(builder: DbBuilder, url: &str) -> Result<Db> {
 /// # Errors
 /// As [`open`]; fails if the file does not exist.
 pub fn open_existing(url: &str) -> Result<Db> {
+    check_encrypted(url)?;
     open_existing_with(Db::builder(), url)
 }
 
@@ -111,7 +136,7 @@ fn open_existing_with(builder: DbBuilder, url: &str) -> Result<Db> {
 }
 
 fn must_exist(url: &str) -> Result<()> {
-    match file_of(url) {
+    match file_of_url(url) {
         // Opening it says how the file is written.
         Some(_) if url.starts_with("sqlite://") => Ok(()),
         Some(file) if !file.exists() => {
@@ -139,6 +164,7 @@ pub fn open_for_sql(url: &str, attached: &[(String, String)], only_reads: bool) 
     if only_reads {
         return open_existing_with(builder, &read_only(url)).map_err(without_added_settings);
     }
+    check_encrypted(url)?;
     open_existing_with(builder, url)
 }
 
@@ -148,7 +174,7 @@ pub fn open_for_sql(url: &str, attached: &[(String, String)], only_reads: bool) 
 /// # Errors
 /// As [`open_existing`].
 pub fn open_to_read(url: &str) -> Result<Db> {
-    open_existing(&read_only(url)).map_err(without_added_settings)
+    open_existing_with(Db::builder(), &read_only(url)).map_err(without_added_settings)
 }
 
 /// The error without the settings that the user did not write.
@@ -173,29 +199,17 @@ fn without_added(sentence: &str) -> String {
 fn read_only(url: &str) -> Cow<'_, str> {
     let (place, settings) = url.split_once('?').unwrap_or((url, ""));
     let has_mode = settings.split('&').any(|setting| setting.starts_with("mode="));
-    if has_mode || !place.starts_with("sqlite:") || file_of(url).is_none() {
+    if has_mode || !place.starts_with("sqlite:") || file_of_url(url).is_none() {
         return Cow::Borrowed(url);
     }
     let separator = if url.contains('?') { '&' } else { '?' };
     Cow::Owned(format!("{url}{separator}{READ_ONLY}"))
 }
 
-/// Whether the URL names a file that does not exist.
+/// Whether the URL names a file of SQLite or a snapshot that does not exist.
 #[must_use]
 pub fn is_missing(url: &str) -> bool {
-    file_of(url).is_some_and(|file| !file.exists())
-}
-
-/// The file that a URL names; `None` for other URLs and for names with `%` escapes.
-#[must_use]
-fn file_of(url: &str) -> Option<PathBuf> {
-    let (scheme, rest) = url.split_once(':')?;
-    let place = rest.split('?').next()?;
-    let named = matches!(scheme, "sqlite" | "memory")
-        && !place.is_empty()
-        && place != ":memory:"
-        && !place.contains('%');
-    named.then(|| PathBuf::from(place))
+    is_file_with_key(url) && file_of_url(url).is_some_and(|file| !file.exists())
 }
 
 /// Opens a table by name.
@@ -327,13 +341,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_of_url() {
-        assert_eq!(file_of("sqlite:a.db?journal_mode=wal"), Some("a.db".into()));
-        assert_eq!(file_of("memory:a.bobak"), Some("a.bobak".into()));
-        assert_eq!(file_of("sqlite::memory:"), None);
-        assert_eq!(file_of("memory:"), None);
-        assert_eq!(file_of("flights.db"), None);
-        assert_eq!(file_of("db2:flights.db"), None);
+    fn keys_are_for_files_of_two_engines() {
+        for url in ["sqlite:a.db?journal_mode=wal", "sqlite:a%20b.db", "memory:a.bobak"] {
+            assert!(is_file_with_key(url), "{url}");
+        }
+        for url in ["sqlite::memory:", "memory:", "kv:a.kv", "access:a.mdb", "postgres://db1/a"] {
+            assert!(!is_file_with_key(url), "{url}");
+        }
     }
 
     #[test]

@@ -31,13 +31,13 @@ impl<C: clap::Args> WithKey<C> {
         }
         let from = |name: &str| std::env::var_os(name).filter(|file| !file.is_empty());
         if let Some(file) = &self.key_file {
-            database::set_key("key_file", file);
+            database::set_key("key_file", file, true);
         } else if let Some(file) = &self.password_file {
-            database::set_key("password_file", file);
+            database::set_key("password_file", file, true);
         } else if let Some(file) = from("BOBAK_KEY_FILE") {
-            database::set_key("key_file", Path::new(&file));
+            database::set_key("key_file", Path::new(&file), false);
         } else if let Some(file) = from("BOBAK_PASSWORD_FILE") {
-            database::set_key("password_file", Path::new(&file));
+            database::set_key("password_file", Path::new(&file), false);
         }
         &self.command
     }

@@ -75,7 +75,7 @@ impl CopyCommand {
         // A file is created only if the copy begins.
         if database::is_missing(&self.to) {
             let memory = self.to.starts_with("memory:");
-            let like = database::open(if memory { "memory:" } else { "sqlite::memory:" })?;
+            let like = bobak::Db::open(if memory { "memory:" } else { "sqlite::memory:" })?;
             let mut losses = Vec::new();
             let types = self.types();
             from.copy_with(
@@ -92,7 +92,8 @@ impl CopyCommand {
             self.check_losses(&losses)?;
         }
         if tables.is_empty() {
-            screen.note(format_args!("{} has no tables", self.from));
+            let from = bobak::engine::without_secrets(&self.from);
+            screen.note(format_args!("{from} has no tables"));
             return Ok(());
         }
         let to = database::open(&self.to)?;

@@ -220,7 +220,7 @@ impl ImportCommand {
                 "table {} already exists in {}: pass --append to add to it, or choose another name with --table, \
                  or another database, as in bobak import other.db {}",
                 table.name(),
-                self.database,
+                bobak::engine::without_secrets(&self.database),
                 self.file.display()
             ))),
             (None, true) => {

@@ -55,7 +55,7 @@ impl DiffArguments {
     /// written.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let db = if database::is_missing(&self.place.database) {
-            database::open("memory:")?
+            bobak::Db::open("memory:")?
         } else {
             database::open_to_read(&self.place.database)?
         };

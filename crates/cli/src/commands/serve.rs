@@ -392,7 +392,7 @@ fn open(place: &str, readers: usize, max_value: u32, screen: &Terminal) -> Resul
         }
     }
     let url = crate::database::with_key(&url);
-    Ok(crate::database::noting_new_file(place, screen, || bobak::engine::open(&url))?)
+    crate::database::noting_new_file(place, screen, || Ok(bobak::engine::open(&url)?))
 }
 
 /// The lines of a file, without blank lines and comments (`#`).

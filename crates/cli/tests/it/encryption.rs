@@ -102,6 +102,28 @@ fn keys_from_flags() {
 }
 
 #[test]
+fn a_key_encrypts_each_file_or_is_rejected() {
+    let program = prepared();
+    let import = |url: &str| {
+        program.run(&["import", url, "rows.csv", "--table", "item", "--key-file", "key"])
+    };
+    for url in ["sqlite:with%20blank.db", "memory:with%2Cpercent.bobak"] {
+        assert_eq!(import(url).code, 0, "{url}");
+        is_nowhere(&program);
+    }
+    for url in ["kv:a.kv", "sqlite::memory:", "postgres://ada:x1y2@127.0.0.1:1/shop"] {
+        let run = import(url);
+        assert!(run.code == 2 && run.err.contains("is not encrypted"), "{url}: {}", run.err);
+        assert!(!run.err.contains("x1y2"), "{}", run.err);
+    }
+    // A target without encryption is one that the user names next to the source's own key.
+    let copy = ["copy", "sqlite:with%20blank.db", "kv:a.kv", "--key-file", "key"];
+    program.fails(2, "write it in that URL", &copy);
+    assert!(!program.path("a.kv").exists());
+    program.ok(&["copy", "sqlite:with%20blank.db?key_file=key", "kv:a.kv"]);
+}
+
+#[test]
 fn compressed_backups_of_encrypted_databases() {
     let program = prepared();
     let key = ["--key-file", "key"];
