@@ -15,6 +15,7 @@ mod protected_database;
 mod recording_engine;
 mod redact;
 mod reference_checks;
+mod referring_tables;
 mod row_writes;
 mod sql;
 mod statement_policy;

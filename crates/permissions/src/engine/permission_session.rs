@@ -4,6 +4,7 @@
 //! here must go through the checked ones, and never past them.
 
 use super::permission_engine::{PermissionEngine, PermissionView, get_visible};
+use super::referring_tables::ReferringReads;
 use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
 use bobak_core::change_log::Trigger;
@@ -17,8 +18,8 @@ use bobak_core::{
 };
 use std::cell::RefCell;
 use std::io::Read;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 /// A session that does what its caller's permissions allow.
 pub(super) struct PermissionSession<'e> {
@@ -30,6 +31,8 @@ pub(super) struct PermissionSession<'e> {
     pub(super) additional: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
     /// Whether the running SQL may replace rows.
     pub(super) replaces: Arc<AtomicBool>,
+    /// Which tables the running SQL reads for foreign keys.
+    pub(super) referring: Arc<Mutex<ReferringReads>>,
 }
 
 impl<'e> PermissionSession<'e> {
@@ -40,6 +43,7 @@ impl<'e> PermissionSession<'e> {
             authorized: RefCell::default(),
             additional: RefCell::default(),
             replaces: Arc::default(),
+            referring: Arc::default(),
         }
     }
 

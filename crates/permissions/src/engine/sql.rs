@@ -10,14 +10,15 @@
 use super::permission_engine::PermissionView;
 use super::permission_session::PermissionSession;
 use super::protected_database::ProtectedDatabase;
+use super::referring_tables::ReferringReads;
 use super::statement_policy::check_statement;
 use super::table_references::{first_words, joins_by_name, replaces_rows, table_references};
 use crate::policy::{CallerPermissions, Grant, Permission};
 use bobak_core::change_log::is_change_log_table;
 use bobak_core::search::is_search_name;
 use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlAuthorizer, Verb};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most bytes of SQL from a caller without all permissions. SQLite's preparation takes quadratic
 /// time in the number of names in a WITH, and cannot be interrupted.
@@ -44,11 +45,12 @@ struct StatementAuthorizer {
     additional: Option<Arc<dyn SqlAuthorizer>>,
     /// Whether the text replaces rows: SQLite reports that as an insert only.
     replaces: Arc<AtomicBool>,
+    referring: Arc<Mutex<ReferringReads>>,
 }
 
 impl PermissionSession<'_> {
     /// Runs SQL if the caller's permissions allow it.
-    pub(super) fn run_sql<R>(&self, sql: &str, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub(super) fn run_sql<R>(&self, sql: &str, mut run: impl FnMut() -> Result<R>) -> Result<R> {
         let view = self.engine.view()?;
         if view.is_unrestricted() {
             self.authorize(&view)?;
@@ -68,7 +70,34 @@ impl PermissionSession<'_> {
         }
         self.replaces.store(replaces_rows(sql), Ordering::Relaxed);
         self.authorize(&view)?;
-        run().map_err(|error| self.redact(None, self.hide_tables(&view, sql, error)))
+        self.set_referring(Vec::new());
+        let done = match run() {
+            Err(error) if lock(&self.referring).is_rejected => self.run_referred(sql, error, run),
+            done => done,
+        };
+        done.map_err(|error| self.redact(None, self.hide_tables(&view, sql, error)))
+    }
+
+    fn set_referring(&self, allowed: Vec<String>) {
+        *lock(&self.referring) = ReferringReads { allowed, is_rejected: false };
+    }
+
+    /// Runs a rejected statement again if it may be rejected only because of tables that refer to the one that it inserts
+    /// into.
+    fn run_referred<R>(
+        &self,
+        sql: &str,
+        error: Error,
+        mut run: impl FnMut() -> Result<R>,
+    ) -> Result<R> {
+        let referring = self.referring_tables(sql)?;
+        if referring.is_empty() {
+            return Err(error);
+        }
+        self.set_referring(referring);
+        let done = run();
+        self.set_referring(Vec::new());
+        done
     }
 
     /// Installs the authorizer for the caller's current permissions.
@@ -82,8 +111,15 @@ impl PermissionSession<'_> {
         let additional = self.additional.borrow().clone();
         let is_optional = permissions.is_none() && additional.is_none();
         let (database, replaces) = (Arc::clone(self.engine.database()), Arc::clone(&self.replaces));
-        let authorizer =
-            StatementAuthorizer { database, permissions, on_attached, additional, replaces };
+        let referring = Arc::clone(&self.referring);
+        let authorizer = StatementAuthorizer {
+            database,
+            permissions,
+            on_attached,
+            additional,
+            replaces,
+            referring,
+        };
         match self.inner.set_authorizer(Arc::new(authorizer)) {
             // An engine without authorizers relies on the permissions of its own database.
             Err(error) if error.kind() == ErrorKind::Unsupported && is_optional => {}
@@ -149,7 +185,9 @@ impl SqlAuthorizer for StatementAuthorizer {
         let check = |table, required| self.check_table(permissions, (own, table), required);
         match action {
             SqlAction::Read(name) if TABLE_FUNCTIONS.contains(&name) => Ok(()),
-            SqlAction::Read(table) => check(table, Permission::Read),
+            SqlAction::Read(table) if self.is_referring(table) => Ok(()),
+            SqlAction::Read(table) => check(table, Permission::Read)
+                .inspect_err(|_| lock(&self.referring).is_rejected = true),
             SqlAction::Insert(table) => check(table, Permission::Insert),
             SqlAction::Update(table) => check(table, Permission::Update),
             SqlAction::Delete(table) => check(table, Permission::Delete),
@@ -177,6 +215,12 @@ impl SqlAuthorizer for StatementAuthorizer {
 }
 
 impl StatementAuthorizer {
+    /// Whether the statement reads the table for its foreign keys only.
+    fn is_referring(&self, table: &str) -> bool {
+        let referring = lock(&self.referring);
+        referring.allowed.iter().any(|other| other.eq_ignore_ascii_case(table))
+    }
+
     /// Checks that SQL may do this with a table.
     fn check_table(
         &self,
@@ -213,6 +257,10 @@ impl StatementAuthorizer {
         }
         Ok(())
     }
+}
+
+fn lock(referring: &Mutex<ReferringReads>) -> MutexGuard<'_, ReferringReads> {
+    referring.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a table is one that only triggers write to: a change log, or part of a search.

@@ -84,6 +84,11 @@ pub(crate) fn table_references(sql: &str) -> Vec<String> {
     names
 }
 
+/// All names in a text, and all that may stand for one.
+pub(super) fn all_names(sql: &str) -> impl Iterator<Item = String> {
+    tokens(sql).filter_map(|token| name(&token))
+}
+
 /// The first words of a text, in lower case.
 pub(super) fn first_words(sql: &str) -> impl Iterator<Item = String> {
     let tokens = tokens(sql).skip_while(|token| token.is_operator(";"));

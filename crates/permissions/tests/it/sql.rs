@@ -457,3 +457,40 @@ fn side_effects_are_limited_to_visible_tables() {
     assert_eq!(visible("insert on secret"), [false, true]);
     assert_eq!(visible("read on *"), [true, true]);
 }
+
+/// SQLite reads the tables that refer to the one that is inserted into, and the result has nothing of them.
+#[test]
+fn inserts_return_rows_of_a_table_that_a_hidden_one_refers_to() {
+    let shop = shop();
+    let operator = shop.by(&Caller::operator());
+    operator.execute("CREATE VIEW of_orders AS SELECT total AS id FROM orders").unwrap();
+    let writer = shop.with("read, write, sql on secret\nread, sql on of_orders");
+    let insert = "INSERT INTO secret (owner) VALUES ('x')";
+    writer.execute(insert).unwrap();
+    assert_eq!(writer.sql(&format!("{insert} RETURNING id")).unwrap(), [3]);
+    writer.execute("INSERT INTO secret (owner) VALUES ('y'), ('z')").unwrap();
+    writer.execute("INSERT INTO secret (owner) SELECT owner FROM secret WHERE id = 1").unwrap();
+    for sql in [
+        "INSERT INTO secret (owner) SELECT owner FROM orders",
+        "INSERT INTO secret (owner) SELECT owner FROM \"Orders\" RETURNING id",
+        "INSERT INTO secret (owner) VALUES ('x') RETURNING (SELECT max(total) FROM [orders])",
+        "INSERT INTO secret (owner) VALUES ((SELECT max(id) FROM of_orders)) RETURNING id",
+        "INSERT INTO secret (id, owner) VALUES (1, 'x') ON CONFLICT DO UPDATE SET id = 9 RETURNING id",
+        "INSERT OR REPLACE INTO secret (id, owner) VALUES (1, 'x') RETURNING id",
+        "DELETE FROM secret WHERE id = 1 RETURNING id",
+    ] {
+        assert!(writer.sql(sql).is_err(), "{sql}");
+        assert!(writer.execute(sql).is_err(), "{sql}");
+    }
+    // A table to which the inserted row refers is read for what it has.
+    let orders = shop.with("read, write, sql on orders");
+    let insert = "INSERT INTO orders (owner, total) VALUES ('x', 1) RETURNING id";
+    assert_fails(orders.sql(insert), ErrorKind::Denied);
+    let trigger = "CREATE TRIGGER copied AFTER INSERT ON secret BEGIN \
+                   UPDATE secret SET owner = (SELECT max(total) FROM orders) WHERE id = new.id; END";
+    operator.execute(trigger).unwrap();
+    assert_fails(
+        writer.sql("INSERT INTO secret (owner) VALUES ('x') RETURNING id"),
+        ErrorKind::Denied,
+    );
+}
