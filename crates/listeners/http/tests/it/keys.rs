@@ -97,3 +97,27 @@ fn a_location_leads_to_the_inserted_row() {
         }
     }
 }
+
+/// A foreign key compares by the collation of the key, whatever that of the column that refers to it.
+#[test]
+fn a_key_that_ignores_case_is_found_from_a_reference() {
+    let engine = Sqlite::open_memory().unwrap();
+    for sql in [
+        "CREATE TABLE country (code TEXT COLLATE NOCASE PRIMARY KEY, name TEXT)",
+        "CREATE TABLE city (id INTEGER PRIMARY KEY, country TEXT REFERENCES country (code))",
+        "INSERT INTO country VALUES ('CH', 'Switzerland')",
+        "INSERT INTO city VALUES (1, 'ch'), (2, 'CH')",
+    ] {
+        engine.session().unwrap().execute(sql, &[]).unwrap();
+    }
+    let server = TestServer::with(Settings::default(), Arc::new(engine));
+    let cities = server.get("/tables/city/rows?expand=country_ref").ok(200).json();
+    for city in cities["rows"].as_array().unwrap() {
+        assert_eq!(city["country_ref"]["name"], "Switzerland", "{city}");
+    }
+    let city = server.get("/tables/city/rows/1?expand=country_ref").ok(200).json();
+    assert_eq!(city["country_ref"]["code"], "CH");
+    // In the other direction, the texts of the column compare by their bytes.
+    let country = server.get("/tables/country/rows/CH?expand=city").ok(200).json();
+    assert_eq!(country["city"], json!([{"id": 2, "country": "CH"}]));
+}
