@@ -66,12 +66,14 @@ fn push_text(dialect: Dialect, text: &mut String, value: &str) {
             push_bytes(dialect, text, value.as_bytes());
             text.push_str(" AS TEXT)");
         }
-        // What is no plain letter means something else in one mode or another.
+        // A backslash means something else in one mode or another. Not `_utf8mb4 x'c3a9'`: MariaDB 10.11 keeps such a literal
+        // in the text of a default or check as `_utf8mb4'\xC3\xA9'`, and reads that as `xC3xA9`.
         Dialect::MariaDb | Dialect::MySql
-            if value.bytes().any(|byte| byte == b'\\' || !matches!(byte, b' '..=b'~')) =>
+            if value.contains(|letter: char| letter == '\\' || letter.is_control()) =>
         {
-            text.push_str("_utf8mb4 ");
+            text.push_str("CONVERT(");
             push_bytes(dialect, text, value.as_bytes());
+            text.push_str(" USING utf8mb4)");
         }
         // Without a backslash's special meaning: the server's default, and the standard's.
         Dialect::Sqlite | Dialect::Postgres | Dialect::MariaDb | Dialect::MySql => {

@@ -5,6 +5,7 @@ use crate::archive::ship;
 use bobak::archive::Archive;
 use bobak::backup::BackupOptions;
 use bobak::changes::TrackOptions;
+use bobak::migration::NextMigration;
 use bobak::prelude::*;
 use bobak::restore::{RecoveryTarget, RestoreOptions};
 use std::io::{BufRead, BufReader};
@@ -104,6 +105,33 @@ fn dump(db: &Db) -> String {
 
 pub fn kind<T>(result: Result<T, Error>) -> ErrorKind {
     result.err().expect("fails").kind()
+}
+
+/// A migration that renames a tracked table and changes its columns, too, while the archive does not run.
+#[test]
+fn an_archive_goes_on_after_a_table_is_renamed_and_altered() {
+    const RENAME: &str = "rename table t to tt\n";
+    const ADD: &str = r#"add column NAME {"name":"c","type":"i64","nullable":true}"#;
+    for steps in [
+        format!("{RENAME}{}", ADD.replace("NAME", "tt")),
+        format!("{}\n{RENAME}", ADD.replace("NAME", "t")),
+    ] {
+        let place = Place::new();
+        ship(&mut place.archive("changes").unwrap());
+        place.backup("old.db");
+        place.run("UPDATE t SET n = 2");
+        ship(&mut place.archive("changes").unwrap());
+        let engine = place.db.engine().unwrap();
+        let next = NextMigration::prepare(&*engine, engine.tables().unwrap(), "change", &steps);
+        next.unwrap().run(&*engine).unwrap();
+        place.backup("new.db");
+        place.run("INSERT INTO tt (n, c) VALUES (3, 4)");
+        ship(&mut place.archive("changes").unwrap());
+        let restored = place.restore("new.db", "changes", RecoveryTarget::End).unwrap();
+        let rows: Vec<(i64, i64, Option<i64>)> =
+            restored.sql("SELECT id, n, c FROM tt ORDER BY id", ()).unwrap();
+        assert_eq!(rows, [(1, 2, None), (2, 3, Some(4))], "{steps}");
+    }
 }
 
 #[test]

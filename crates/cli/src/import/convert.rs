@@ -32,6 +32,9 @@ enum Content {
 /// If the file can't be read, or is neither CSV, JSON nor a workbook.
 pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
     match recognize(&first_bytes(&source)?) {
+        Content::Csv if source.name().to_ascii_lowercase().ends_with(".xlsx") => {
+            Err(Error::failed(format!("{} is no workbook, in spite of its name", source.name())))
+        }
         Content::Csv => Ok((source, None)),
         Content::Json => from_json(&source).map(|(source, format)| (source, Some(format))),
         Content::Columnar(kind) => {

@@ -33,6 +33,13 @@ enum SourceCompression {
     Workbook,
 }
 
+/// The bytes of a workbook's part that may be compressed in any way.
+#[cfg(feature = "xlsx")]
+const MAX_PLAIN_PART: u64 = 256 << 20;
+/// How often a larger part of a workbook may be as large as its compressed form. A sheet of equal numbers is about 100 times.
+#[cfg(feature = "xlsx")]
+const MAX_RATIO: u64 = 300;
+
 impl InputFile {
     /// Opens `path`, or standard input if it is `-`.
     ///
@@ -96,6 +103,28 @@ impl InputFile {
     pub fn try_clone(&self) -> Result<File> {
         let cloned = self.file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
         cloned.map_err(|error| Error::io(format_args!("read {}", self.name), &error))
+    }
+
+    /// Rejects a workbook with a part that takes up far more memory than plain rows do: cells of any length are read as a whole.
+    ///
+    /// # Errors
+    /// If there is one, or the archive is damaged.
+    #[cfg(feature = "xlsx")]
+    pub fn check_parts(&self) -> Result<()> {
+        let mut archive = self.archive(BufReader::new(&self.file))?;
+        for at in 0..archive.len() {
+            let part = archive.by_index_raw(at).map_err(|error| self.damaged(&error))?;
+            let (size, compressed) = (part.size(), part.compressed_size().max(1));
+            if size > MAX_PLAIN_PART && size / compressed > MAX_RATIO {
+                let part = part.name().map_err(|error| self.damaged(&error))?;
+                let name = &self.name;
+                let message = format!(
+                    "{name}: its part {part} has {size} bytes, and {compressed} compressed: it is no plain workbook"
+                );
+                return Err(Error::failed(message));
+            }
+        }
+        Ok(())
     }
 
     fn has_workbook(&self) -> Result<bool> {

@@ -24,6 +24,7 @@ pub fn from_workbook(
     columns: Option<&[String]>,
 ) -> Result<(InputFile, CsvFormat)> {
     let damaged = |error| damaged(source, &error);
+    source.check_parts()?;
     let file = source.try_clone()?;
     let mut workbook: Workbook = Xlsx::new(BufReader::new(file)).map_err(damaged)?;
     let sheet = choose_sheet(source, &workbook, sheet)?;
@@ -50,6 +51,9 @@ pub fn from_workbook(
     let out = writer.into_inner().map_err(|error| unspooled(error.error()))?;
     Ok((finish(source, out)?, format))
 }
+
+/// Programs that write workbooks without calculating them leave formulas so.
+const NO_RESULT: &str = "the cell has a formula without a result: open the workbook in a spreadsheet program, and save it";
 
 fn choose_sheet(source: &InputFile, workbook: &Workbook, wanted: Option<&str>) -> Result<String> {
     let sheets = workbook.sheet_names();
@@ -111,9 +115,13 @@ fn each_row(
     let damaged = |error| damaged(source, &error);
     let mut cells = workbook.worksheet_cells_reader(sheet).map_err(damaged)?;
     let (mut row, mut number) = (Vec::new(), 0);
-    while let Some(next) = cells.next_cell().map_err(damaged)? {
-        let (line, column) = next.get_position();
-        let cell = cell(next.get_value()).map_err(|reason| {
+    while let Some(next) = cells.next_cell_with_formula_metadata().map_err(damaged)? {
+        let (line, column) = next.pos;
+        let cell = match (&next.value, next.formula) {
+            (DataRef::Empty, Some(_)) => Err(NO_RESULT.to_owned()),
+            (value, _) => cell(value),
+        };
+        let cell = cell.map_err(|reason| {
             let (name, row) = (source.name(), line + 1);
             Error::failed(format!("{name}, row {row}, column {}: {reason}", column + 1))
         })?;
@@ -154,6 +162,11 @@ fn date_cell(date: &ExcelDateTime) -> Result<SheetCell, String> {
     let serial = date.as_f64();
     let is_1904 = *date == ExcelDateTime::new(serial, ExcelDateTimeType::DateTime, true);
     let serial = match serial {
+        _ if is_1904 && serial == 0.0 && !date.is_duration() => {
+            return Err("the cell is 0 in the format of a date or a time, which is both the day 1904-01-01 and midnight in this workbook: \
+                write it as a text"
+                .to_owned());
+        }
         _ if date.is_duration() || (0.0..1.0).contains(&serial) => {
             return Ok(SheetCell::Time(serial));
         }

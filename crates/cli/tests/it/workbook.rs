@@ -57,7 +57,7 @@ const SALES: &str = r#"
   <c r="D2" t="inlineStr"><is><t>amount</t></is></c><c r="E2" t="inlineStr"><is><t>paid</t></is></c></row>
 <row r="4"><c r="A4" t="inlineStr"><is><t>007</t></is></c><c r="B4" s="1"><v>41640</v></c><c r="C4" t="s"><v>1</v></c>
   <c r="D4"><v>19.99</v></c><c r="E4" t="b"><v>1</v></c></row>
-<row r="5"><c r="A5" t="str"><f>"0"&amp;"08"</f><v>008</v></c><c r="B5" s="2"><v>41640.75</v></c><c r="D5"><v>20</v></c></row>"#;
+<row r="5"><c r="A5" t="str"><f>"0"&amp;"08"</f><v>008</v></c><c r="C5" t="str"><f>""</f><v></v></c><c r="B5" s="2"><v>41640.75</v></c><c r="D5"><v>20</v></c></row>"#;
 
 #[test]
 fn cells_keep_their_types() {
@@ -103,6 +103,7 @@ fn wrong_workbooks_are_rejected() {
     let one = |rows: &str| workbook(&[("a", rows)], "");
     let header = r#"<row r="1"><c r="A1" t="s"><v>0</v></c></row>"#;
     let with = |cell: &str| one(&format!("{header}<row r=\"2\">{cell}</row>"));
+    let zero = format!("{header}<row r=\"2\"><c r=\"A2\" s=\"1\"><v>0</v></c></row>");
     program
         .file("two.xlsx", workbook(&[("a", header), ("b c", header)], ""))
         .file("empty.xlsx", one(""))
@@ -113,6 +114,13 @@ fn wrong_workbooks_are_rejected() {
         .file("error.xlsx", with(r#"<c r="A2" t="e"><v>#DIV/0!</v></c>"#))
         .file("day.xlsx", with(r#"<c r="A2" s="1"><v>60</v></c>"#))
         .file("late.xlsx", with(r#"<c r="A2" s="1"><v>2958466</v></c>"#))
+        .file("formula.xlsx", with(r#"<c r="A2"><f>1+1</f></c>"#))
+        .file("zero.xlsx", workbook(&[("a", &zero)], r#"<workbookPr date1904="1"/>"#))
+        .file(
+            "large.xlsx",
+            with(&format!("<c t=\"inlineStr\"><is><t>{}</t></is></c>", "a".repeat(300 << 20))),
+        )
+        .file("text.xlsx", "a\n1\n")
         .file("broken.xlsx", one("<row><c t=\"s\"><v>9</row>"))
         .file("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and more")
         .file("t.csv", "a\n1\n");
@@ -127,6 +135,14 @@ fn wrong_workbooks_are_rejected() {
     fails(1, "error.xlsx, row 2, column 1: the cell holds the error #DIV/0!", &["error.xlsx"]);
     fails(1, "the day 1900-02-29, which did not exist", &["day.xlsx"]);
     fails(1, "2958466 is not one", &["late.xlsx"]);
+    fails(
+        1,
+        "formula.xlsx, row 2, column 1: the cell has a formula without a result",
+        &["formula.xlsx"],
+    );
+    fails(1, "both the day 1904-01-01 and midnight", &["zero.xlsx"]);
+    fails(1, "its part xl/worksheets/sheet1.xml has 314", &["large.xlsx"]);
+    fails(1, "text.xlsx is no workbook, in spite of its name", &["text.xlsx"]);
     fails(1, "could not read the workbook broken.xlsx: ", &["broken.xlsx"]);
     fails(1, "has a password or is of Excel 2003", &["old.xls"]);
     fails(2, "t.csv is not a workbook: omit --sheet", &["t.csv", "--sheet", "a"]);

@@ -214,6 +214,13 @@ impl AccessTable {
         if rows.skipped_rows() > 0 {
             return Err(file.damaged(&format!("{} rows cannot be read", rows.skipped_rows())));
         }
+        // A page of rows that is overwritten is no page of the table any more.
+        let expected = i64::from(self.definition.num_rows);
+        if number < expected {
+            return Err(
+                file.damaged(&format!("{} of {expected} rows are missing", expected - number))
+            );
+        }
         insert(&*session, &mut batch)
     }
 

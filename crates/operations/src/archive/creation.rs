@@ -13,25 +13,28 @@ use bobak_core::{
 };
 use bobak_engine_common::table_to_json;
 use bobak_sql::{Dialect, create_search};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The size of the rows in one frame, in bytes, approximately.
 const FRAME_BYTES: usize = 8 << 20;
 
 /// The tables that have a layout now and had none, each after the change after which it was tracked, in that order. A table
-/// that was tracked before the last archived change, `position`, was renamed since, and is no new one.
+/// that was tracked before the last archived change, `position`, was renamed since, and is no new one; it may have been altered
+/// since, too, and then has later layouts.
 pub(super) fn new_tables(
     known: &[TableLayout],
     now: &[TableLayout],
     position: u64,
 ) -> Vec<(u64, String)> {
-    let mut new: Vec<(u64, String)> = Vec::new();
+    let mut first: BTreeMap<&str, u64> = BTreeMap::new();
     for TableLayout { table, since, .. } in now {
-        let is_known = known.iter().any(|layout| layout.table == *table);
-        if !is_known && *since >= position && !new.iter().any(|(_, name)| name == table) {
-            new.push((*since, table.clone()));
-        }
+        let found = first.entry(table).or_insert(*since);
+        *found = (*found).min(*since);
     }
+    let is_known = |name: &str| known.iter().any(|layout| layout.table == name);
+    let new = first.into_iter().filter(|(name, since)| *since >= position && !is_known(name));
+    let mut new: Vec<_> = new.map(|(name, since)| (since, name.to_owned())).collect();
     new.sort();
     new
 }

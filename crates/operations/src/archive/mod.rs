@@ -26,6 +26,8 @@ const PAGE_CHANGES: usize = 1_000;
 const SEGMENT_BYTES: u64 = 64 << 20;
 /// The most transaction boundaries kept ahead of the written changes. An archive that is further behind knows fewer.
 const MAX_BOUNDARIES: usize = 1_000;
+/// How often a step begins again because a table was altered meanwhile.
+const MAX_TRIES: usize = 16;
 
 /// A folder to which the changes of a database's tracked tables are written as they commit. Together with any backup
 /// taken since the folder was created, it restores the database to any moment after that backup: see
@@ -152,8 +154,21 @@ impl Archive {
     /// # Errors
     /// `Full`, `Io`: the step has no effect, and the next one tries again; `Schema` if SQL altered, recreated or dropped a
     /// tracked table, so that changes may be incomplete: the folder ends before them; `NotFound` if changes were pruned from the
-    /// change log before they were written, or the folder or its last file was removed or moved; those of the engine.
+    /// change log before they were written, or the folder or its last file was removed or moved; `Busy` if tables are altered all the
+    /// time; those of the engine.
     pub fn step(&mut self, wait: Duration) -> Result<ArchiveReport> {
+        for _ in 0..MAX_TRIES {
+            if let Some(report) = self.try_step(wait)? {
+                return Ok(report);
+            }
+        }
+        let message =
+            "tables were altered each time that the archive wrote their definitions: try again";
+        Err(Error::new(ErrorKind::Busy, message))
+    }
+
+    /// One step; `None` if the rest must be read again, because a new table was altered meanwhile.
+    fn try_step(&mut self, wait: Duration) -> Result<Option<ArchiveReport>> {
         self.writer.must_be_there()?;
         if self.writer.bytes() >= self.segment_bytes && !self.writer.is_unused() {
             let layouts = self.writer.layouts().map(<[_]>::to_vec);
@@ -176,10 +191,9 @@ impl Archive {
         let before = self.checked;
         self.checked = checked.checked.as_microsecond();
         let changes = checked.page.changes.len();
-        if !self.write(checked, before)? {
-            return self.step(wait);
-        }
-        Ok(ArchiveReport { changes, position: self.writer.position() })
+        let is_complete = self.write(checked, before)?;
+        let report = ArchiveReport { changes, position: self.writer.position() };
+        Ok(is_complete.then_some(report))
     }
 
     /// Writes a page, the layouts, and the tables that are tracked since the step before; those layouts were in force at

@@ -31,6 +31,42 @@ fn files_of_others_are_rejected() {
     fails(folder.path(), ErrorKind::Misuse, "is a folder");
 }
 
+/// A page that is overwritten is an error, or belongs to what is not read: never a table with fewer rows.
+#[test]
+fn overwritten_pages_hide_no_rows() {
+    const PAGE: usize = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let path = unpacked("v2019.accdb", folder.path());
+    let bytes = fs::read(&path).unwrap();
+    let all = |access: &MsAccess| {
+        let names = access.tables().unwrap().into_iter().map(|table| table.name().to_owned());
+        names.map(|name| (rows(access, &table(access, &name)).len(), name)).collect::<Vec<_>>()
+    };
+    let expected = all(&MsAccess::open(&path).unwrap());
+    let mut damaged = 0;
+    for page in 1..bytes.len() / PAGE {
+        for filler in [0, 0xff] {
+            let mut copy = bytes.clone();
+            copy[page * PAGE..(page + 1) * PAGE].fill(filler);
+            fs::write(&path, copy).unwrap();
+            match MsAccess::open(&path) {
+                Ok(access) => {
+                    let found = all(&access);
+                    assert!(
+                        found.iter().all(|one| expected.contains(one)),
+                        "page {page}: {found:?}"
+                    );
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Corrupt, "page {page}: {error}");
+                    damaged += 1;
+                }
+            }
+        }
+    }
+    assert!(damaged > 4, "{damaged} pages");
+}
+
 #[test]
 fn a_file_that_is_open_elsewhere_is_busy() {
     let folder = tempfile::tempdir().unwrap();

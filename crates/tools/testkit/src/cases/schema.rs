@@ -293,17 +293,21 @@ pub fn an_added_column_gives_old_rows_its_default(harness: &dyn Harness) -> Chec
     let tag = tables::tag()?;
     let probe = Probe::with_tables(store.engine(), &[&tag])?;
     probe.insert(&tag, row!["old", 1.5])?;
-    let step1 = grown(&tag, |b| b.column(ColumnSchema::of::<String>("note").default("none yet")))?;
-    store.engine().alter(&[add_column(&step1)])?;
+    let note = |name: &'static str, text| ColumnSchema::of::<String>(name).default(text);
+    let step1 = grown(&tag, |b| b.column(note("note", "é ☕ 'x'")).column(note("path", "C:\\é")))?;
+    let columns =
+        [2, 3].map(|column| SchemaChange::AddColumn { table: Arc::clone(&step1), column });
+    store.engine().alter(&columns)?;
     let step2 = grown(&step1, |b| b.column(ColumnSchema::of::<Option<i64>>("hits").default(7)))?;
     store.engine().alter(&[add_column(&step2)])?;
     found_as(store.engine(), &step2)?;
-    let old = row!["old", 1.5, "none yet", 7];
+    let old = row!["old", 1.5, "é ☕ 'x'", "C:\\é", 7];
     same("rows", probe.all(&step2)?, vec![old.clone()])?;
-    probe.insert(&step2, row!["new", NULL, "", NULL])?;
-    let kept = probe.filter(&step2, super::equal(3, 7))?;
+    let new = row!["new", NULL, "", "", NULL];
+    probe.insert(&step2, new.clone())?;
+    let kept = probe.filter(&step2, super::equal(4, 7))?;
     same("the default is found by a condition", kept, vec![old])?;
-    same("by key", probe.get(&step2, row!["new"])?, Some(row!["new", NULL, "", NULL]))
+    same("by key", probe.get(&step2, row!["new"])?, Some(new))
 }
 
 /// Without a default they get NULL, or the type's empty value if the column is NOT NULL.
