@@ -50,6 +50,7 @@ mod list;
 mod literal;
 mod log_moves;
 mod mysql;
+mod mysql_lengths;
 mod mysql_schema;
 mod program_text;
 mod remark;
@@ -91,7 +92,8 @@ pub use index_name::{
 pub use join::join;
 pub use log_moves::{begin_moves, note_moves, track_altered, untrack};
 pub use mysql::{FOLDED, folded};
-pub use mysql_schema::{FOLDED_KEY, mysql_length_limit};
+pub use mysql_lengths::mysql_length_limit;
+pub use mysql_schema::FOLDED_KEY;
 pub use program_text::{reject_control, rewrite_empty_lists, rewrite_statement};
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{

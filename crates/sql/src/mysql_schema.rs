@@ -2,39 +2,24 @@
 //!
 //! All of a table is one statement: each of them commits by itself there. What has no place in a
 //! column's type stands in its comment.
-//!
-//! An index's row has 3,072 bytes at most, so a text or bytes in one need a length. In a key, a
-//! unique index or a foreign key, one without a limit of its own is a VARCHAR or VARBINARY as long
-//! as fits: a longer value is rejected with `TooLong`. Of an index that is not unique it is only the
-//! beginning that is in it.
 
 use crate::check::{push_check, push_generated};
 use crate::comment::comment;
 use crate::constraint_names::ConstraintNames;
-use crate::declared_type;
 use crate::dialect::Dialect;
 use crate::index_name::{mysql_index_comment, mysql_index_name};
 use crate::mysql::{FOLDED, folded, is_folded};
+use crate::mysql_lengths::{INDEX_CHARS, column_type, is_endless, limit, share, size};
 use crate::schema::{push_actions, push_foreign_key};
 use crate::search::{SEARCH_COLUMN, create_search, push_mariadb_column, push_mariadb_index};
 use crate::writer::Writer;
 use bobak_core::{
-    Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, LengthLimit, Result,
-    Storage, TableAlteration, TableSchema, Type, ValueRef,
+    Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage,
+    TableAlteration, TableSchema, Type, ValueRef,
 };
 
 /// The unique index over a key's folded texts, if it has any.
 pub const FOLDED_KEY: &str = "bobak_folded_key";
-
-/// The most bytes of an index's row, with some to spare for lengths and NULLs.
-const INDEX_BYTES: u32 = 3_000;
-
-/// The most bytes of a row without its long texts, with some to spare.
-const ROW_BYTES: u32 = 60_000;
-/// A text of as many characters is a VARCHAR in every row.
-const SHORT_CHARS: u32 = 50;
-/// The longest text, in characters, that is a VARCHAR only for its place in an index.
-const INDEX_CHARS: u32 = 700;
 
 pub(crate) fn create_table(
     dialect: Dialect,
@@ -156,6 +141,13 @@ pub(crate) fn alter_table(
         writer.raw("DROP COLUMN ").name(SEARCH_COLUMN).raw(", ");
     }
     drop_parts(&mut writer, alteration, names, &changed);
+    for (old, new) in alteration.kept().filter(|kept| !changed.contains(kept)) {
+        if from.columns().get(old).map(|old| &old.name)
+            != to.columns().get(new).map(|new| &new.name)
+        {
+            writer.raw("RENAME COLUMN ").column(from, old).raw(" TO ").column(to, new).raw(", ");
+        }
+    }
     for &(old, new) in &changed {
         writer.raw("CHANGE COLUMN ").column(from, old).raw(" ");
         define_parts(&mut writer, to, new, false, ", ADD COLUMN ");
@@ -227,7 +219,16 @@ fn changed_definitions(
             define_parts(&mut writer, table, place, false, ", ");
             writer.into_result()
         };
-        if definition(alteration.from(), old)? != definition(alteration.to(), new)? {
+        let (before, after) =
+            (definition(alteration.from(), old)?, definition(alteration.to(), new)?);
+        // A new name keeps what the schema does not have, such as another type or collation of the column. MySQL renames no
+        // column that a CHECK or another column names.
+        let column = alteration.to().columns().get(new);
+        let is_named = dialect == Dialect::MySql
+            && column.is_some_and(|column| column.check.is_some() || column.generated.is_some());
+        let is_folded = column.is_some_and(|column| is_folded(dialect, column));
+        let is_renamed = !is_named && !is_folded && definition(alteration.renamed(), old)? == after;
+        if before != after && !is_renamed {
             changed.push((old, new));
         }
     }
@@ -398,95 +399,4 @@ fn push_reference(writer: &mut Writer<'_>, table: &TableSchema, place: usize, be
         writer.name(&reference.table).raw(" (").name(&reference.column).raw(")");
         push_actions(writer, reference.on_delete, reference.on_update, reference.deferred);
     }
-}
-
-/// The column's type, which its place in indexes may limit.
-fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
-    let Some(column) = table.columns().get(place) else {
-        return String::new();
-    };
-    match (limit(table, place), column.storage) {
-        (None, _) if must_be_long(table, place) => "LONGTEXT".to_owned(),
-        (None, _) => declared_type(dialect, column),
-        (Some(bytes), Storage::Text) => format!("VARCHAR({})", bytes / 4),
-        (Some(bytes), _) => format!("VARBINARY({bytes})"),
-    }
-}
-
-/// Whether the texts of a row would have more bytes than the server permits, and this one need not be a VARCHAR. Its limit
-/// is then Bobak's alone.
-fn must_be_long(table: &TableSchema, place: usize) -> bool {
-    let is_long = |column: &ColumnSchema| {
-        column.ty == Type::Text && column.max_chars.is_some_and(|max| max > SHORT_CHARS)
-    };
-    let Some(column) = table.columns().get(place).filter(|column| is_long(column)) else {
-        return false;
-    };
-    let has = |columns: &[usize]| columns.contains(&place);
-    let is_indexed = table.indexes().iter().any(|index| has(&index.columns))
-        || table.all_foreign_keys().iter().any(|key| has(&key.columns))
-        || has(table.key());
-    let bytes: u32 = table.columns().iter().filter_map(size).sum();
-    bytes > ROW_BYTES && !is_indexed && column.collation == Collation::Binary
-}
-
-/// How long a value of a column may be because the column, which has no limit itself, is part of a key or a unique
-/// index; `None` if it is not, or has a limit.
-#[must_use]
-pub fn mysql_length_limit(table: &TableSchema, place: usize) -> Option<LengthLimit> {
-    let bytes = limit(table, place)?;
-    Some(match table.columns().get(place)?.storage {
-        Storage::Text => LengthLimit::Characters(bytes / 4),
-        _ => LengthLimit::Bytes(bytes),
-    })
-}
-
-/// How many bytes a value may have because the column, which has no limit itself, is part of a key or a unique index;
-/// `None` if it is not, or has a limit.
-fn limit(table: &TableSchema, place: usize) -> Option<u32> {
-    let column = table.columns().get(place)?;
-    if size(column).is_some() {
-        return None;
-    }
-    let unique = table.indexes().iter().filter(|index| index.unique);
-    let mut lists: Vec<&[usize]> = unique.map(|index| index.columns.as_slice()).collect();
-    lists.push(table.key());
-    lists.retain(|columns| columns.contains(&place));
-    let alone = [place];
-    if column.reference.is_some() {
-        lists.push(&alone);
-    }
-    let keys = table.foreign_keys().iter().map(|key| key.columns.as_slice());
-    lists.extend(keys.filter(|columns| columns.contains(&place)));
-    let room = lists.into_iter().map(|columns| share(table, columns, false)).min()?;
-    Some(match column.storage {
-        Storage::Text => (room / 4).clamp(1, INDEX_CHARS) * 4,
-        _ => room.max(1),
-    })
-}
-
-/// Whether the column's values have no limit.
-fn is_endless(table: &TableSchema, place: usize) -> bool {
-    table.columns().get(place).is_some_and(|column| size(column).is_none())
-}
-
-/// The maximum number of bytes of a value in an index; `None` if there is no limit.
-fn size(column: &ColumnSchema) -> Option<u32> {
-    match (column.storage, column.ty) {
-        (Storage::Text, _) if column.is_kept_as_text() => Some(160),
-        (Storage::Text, _) => column.max_chars.filter(|max| *max <= 4_000).map(|max| max * 4),
-        (Storage::Bytes, Type::Uuid) => Some(16),
-        (Storage::Bytes | Storage::Any, _) => None,
-        (Storage::Int | Storage::Float, _) => Some(10),
-    }
-}
-
-/// How many bytes of an index each of its values without a limit may have; with `all` the long ones
-/// with a limit too.
-fn share(table: &TableSchema, columns: &[usize], all: bool) -> u32 {
-    let sizes = columns.iter().map(|&place| table.columns().get(place).and_then(size));
-    let is_long = |size: &Option<u32>| size.is_none_or(|bytes| all && bytes > 160);
-    let (long, short): (Vec<_>, Vec<_>) = sizes.partition(is_long);
-    let taken: u32 = short.into_iter().flatten().sum();
-    INDEX_BYTES.saturating_sub(taken) / u32::try_from(long.len().max(1)).unwrap_or(1)
 }
