@@ -70,9 +70,9 @@ pub fn alter_table(
             writer.raw("ALTER TABLE ").name(from.name()).raw(" DROP COLUMN ").column(from, column);
         });
     }
-    if alteration.renames_table() {
+    for (old, new) in new_names(dialect, alteration) {
         statement(&|writer| {
-            writer.raw("ALTER TABLE ").name(from.name()).raw(" RENAME TO ").name(to.name());
+            writer.raw("ALTER TABLE ").name(&old).raw(" RENAME TO ").name(&new);
         });
     }
     for (old, new) in renamed_columns(alteration) {
@@ -99,6 +99,19 @@ pub fn alter_table(
         texts.extend(create_search(dialect, to)?);
     }
     Ok(texts)
+}
+
+/// The names that a table gets. On SQLite it has another one between two that differ in case alone, which are the same to it.
+fn new_names(dialect: Dialect, alteration: &TableAlteration) -> Vec<(String, String)> {
+    let (from, to) = (alteration.from().name().to_owned(), alteration.to().name().to_owned());
+    if !alteration.renames_table() {
+        return Vec::new();
+    }
+    if dialect == Dialect::Sqlite && from.eq_ignore_ascii_case(&to) {
+        let between = format!("bobak_renamed_{to}");
+        return vec![(from, between.clone()), (between, to)];
+    }
+    vec![(from, to)]
 }
 
 /// The columns whose rules change, as places in the new form. On SQLite these need a new table.

@@ -32,7 +32,8 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     let alteration = &alteration.for_stored(&stored)?;
     let (from, to) = (alteration.from(), alteration.to());
     alteration.check_tracked(log.is_some())?;
-    if alteration.renames_table() && super::alter::is_taken(connection, to.name(), from.name())? {
+    let is_other = !from.name().eq_ignore_ascii_case(to.name());
+    if is_other && super::alter::is_taken(connection, to.name(), from.name())? {
         let error = Error::new(ErrorKind::Schema, "the table already exists");
         return Err(error.in_table(to.name().to_owned()));
     }
