@@ -1,5 +1,6 @@
 //! What the steps of migrations do to the tables.
 
+use super::sql_steps::syntax_of;
 use super::statements::statements;
 use super::step::{MigrationStep, find};
 use super::table_parts::{TableParts, foreign_key_of};
@@ -53,7 +54,10 @@ impl MigrationStep {
             Self::DropTable(table) => {
                 change(SchemaChange::DropTable(Arc::new(find(tables, table)?.clone())))
             }
-            Self::Sql { text, .. } => Ok(statements(text).into_iter().map(Action::Sql).collect()),
+            Self::Sql { engines, text } => {
+                let syntax = syntax_of(engines.first().map_or("", String::as_str));
+                Ok(statements(syntax, text).into_iter().map(Action::Sql).collect())
+            }
             Self::Rust(name) => Ok(vec![Action::Rust(name.clone())]),
             Self::RenameTable { .. }
             | Self::RenameColumn { .. }
@@ -188,6 +192,16 @@ fn add_column(
     Ok(actions)
 }
 
+/// The column with the default of the former one if that is an expression, which the text of a step does not have.
+fn with_computed_default(old: &ColumnSchema, column: &ColumnSchema) -> ColumnSchema {
+    let mut column = column.clone();
+    let has_none = column.default.is_none() && column.default_sql.is_none();
+    if has_none && column.generated.is_none() && column.ty == old.ty {
+        column.default_sql.clone_from(&old.default_sql);
+    }
+    column
+}
+
 /// The actions that change a column: values are converted into another column unless `keeps` says that they stay.
 pub(super) fn change_column(
     table: &TableSchema,
@@ -197,6 +211,7 @@ pub(super) fn change_column(
     let place = table.column(&column.name)?;
     let mut parts = TableParts::of(table);
     let old = table.column_at(place)?;
+    let column = &with_computed_default(old, column);
     let replace = |parts: &mut TableParts<'_>, column: &ColumnSchema| {
         if let Some(slot) = parts.columns.get_mut(place) {
             *slot = column.clone();

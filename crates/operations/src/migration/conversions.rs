@@ -43,6 +43,32 @@ pub(super) fn without_triggers(
     triggers.iter().try_for_each(|(_, text)| session.execute(text, &[]).map(drop))
 }
 
+/// The columns that a server sets at each update which does not set them: `ON UPDATE CURRENT_TIMESTAMP` of MariaDB and
+/// MySQL.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn set_by_server(
+    engine: &dyn Engine,
+    session: &dyn Session,
+    table: &TableSchema,
+) -> Result<Vec<usize>> {
+    let mut places = Vec::new();
+    if engine.name() != "mysql" {
+        return Ok(places);
+    }
+    let text = "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? \
+                AND extra LIKE '%on update%'";
+    let parameters = [Value::from(table.name()).into()];
+    session.query(&Source::Sql { text, parameters: &parameters }, &mut |row| {
+        if let ValueRef::Text(name) = row.get(0) {
+            places.extend(table.column(name));
+        }
+        Ok(true)
+    })?;
+    Ok(places)
+}
+
 /// The names and texts of the triggers, oldest first.
 fn triggers_of(session: &dyn Session, table: &TableSchema) -> Result<Vec<(String, String)>> {
     let text = "SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE \

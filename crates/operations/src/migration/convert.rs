@@ -13,8 +13,8 @@ const ROWS: u64 = 1_000;
 /// The microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Sets the column `to` of each row to the value of `from`, as one of `to`'s type. Each part of the rows is a
-/// write of its own, or part of the open transaction.
+/// Sets the column `to` of each row to the value of `from`, as one of `to`'s type, and the columns `kept` to their own
+/// values. Each part of the rows is a write of its own, or part of the open transaction.
 ///
 /// # Errors
 /// `Mismatch` or `OutOfRange` for a value that the type does not have, with the row's key.
@@ -23,8 +23,9 @@ pub(super) fn run(
     table: &Arc<TableSchema>,
     from: usize,
     to: usize,
+    kept: &[usize],
 ) -> Result<()> {
-    set_in_each_row(session, table, to, |table, row| {
+    set_in_each_row(session, table, to, kept, |table, row| {
         let before = row.get(to).cloned();
         set_converted(table, row, from, to)?;
         Ok(row.get(to) != before.as_ref())
@@ -44,7 +45,7 @@ pub(super) fn run_in_log(
 ) -> Result<()> {
     let log = Arc::new(change_log::log_schema(table, false)?);
     for place in [change_log::old_column, change_log::new_column] {
-        let set = set_in_each_row(session, &log, place(to), |log, row| {
+        let set = set_in_each_row(session, &log, place(to), &[], |log, row| {
             let is_set = row.get(place(to)).is_some_and(|value| *value != Value::Null);
             let is_empty = row.get(place(from)).is_none_or(|value| *value == Value::Null);
             Ok(!is_set && !is_empty && set_converted(log, row, place(from), place(to)).is_ok())
@@ -58,7 +59,7 @@ pub(super) fn run_in_log(
     Ok(())
 }
 
-/// Sets a column to a value in each row where it is NULL.
+/// Sets a column to a value in each row where it is NULL, and the columns `kept` to their own values.
 ///
 /// # Errors
 /// Those of the engine.
@@ -67,8 +68,9 @@ pub(super) fn fill(
     table: &Arc<TableSchema>,
     column: usize,
     value: &Value<'static>,
+    kept: &[usize],
 ) -> Result<()> {
-    set_in_each_row(session, table, column, |_, row| match row.get_mut(column) {
+    set_in_each_row(session, table, column, kept, |_, row| match row.get_mut(column) {
         Some(slot @ Value::Null) => {
             *slot = value.clone();
             Ok(true)
@@ -77,16 +79,18 @@ pub(super) fn fill(
     })
 }
 
-/// Writes the column `to` of each row that `set` changes.
+/// Writes the column `to`, and those in `kept`, of each row that `set` changes.
 fn set_in_each_row(
     session: &dyn Session,
     table: &Arc<TableSchema>,
     to: usize,
+    kept: &[usize],
     set: impl Fn(&TableSchema, &mut [Value<'static>]) -> Result<bool>,
 ) -> Result<()> {
     // Neither time stamps nor versions change.
     let plain = TableSchema::clone(table).map_columns(|column| column.role(ColumnRole::Plain))?;
     let plain = Arc::new(plain);
+    let fields = FieldSet::from_iter(kept.iter().copied().chain([to]));
     let mut after: Option<Vec<Value<'static>>> = None;
     loop {
         let mut select = Select::all(&plain);
@@ -104,7 +108,7 @@ fn set_in_each_row(
             if !set(&plain, row)? {
                 continue;
             }
-            let (verb, fields) = (Verb::Update, FieldSet::from_iter([to]));
+            let verb = Verb::Update;
             batch.push_unstamped(&Write { table: &plain, verb, fields, values: row })?;
         }
         let Some(last) = rows.last() else { return Ok(()) };

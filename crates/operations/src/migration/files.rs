@@ -1,5 +1,6 @@
 //! A program's migrations, in their order.
 
+use super::ledger::MigrationProgress;
 use super::plan::MigrationPlan;
 use super::step::MigrationStep;
 use super::text::MigrationText;
@@ -148,8 +149,20 @@ impl Migrations {
 }
 
 impl Migration {
+    /// The checksum, and that of the steps that are done: the others of an interrupted migration may change.
+    pub(super) fn checksum_after(&self, progress: MigrationProgress) -> String {
+        let steps = match progress {
+            MigrationProgress::Up(done) => self.up.get(..done),
+            MigrationProgress::Down(done) => self.down.as_ref().and_then(|steps| steps.get(..done)),
+            MigrationProgress::Done => None,
+        };
+        let Some(steps) = steps else { return self.checksum.clone() };
+        let text: String = steps.iter().map(|step| format!("{step}\n")).collect();
+        format!("{}{:08x}", self.checksum, crc32fast::hash(text.as_bytes()))
+    }
+
     pub(super) fn parse(name: &str, text: &str) -> Result<Self> {
-        let text = text.replace("\r\n", "\n");
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
         let parsed = MigrationText::parse(&text).map_err(|error| {
             let message = format!("migration {name}, {}", error.message());
             Error::new(error.kind(), message)

@@ -3,15 +3,19 @@
 use super::action::{Action, drop_converted};
 use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
+use super::online::runs_online;
+use super::sql_steps::{runs_on, syntax_of};
+use super::statements::statements;
 use super::step::{MigrationStep, find};
-use super::{conversions, convert, status, tracked};
+use super::{conversions, convert, sql_steps, status, tracked};
 use bobak_changes::{last_id, unchecked_logs};
 use bobak_core::change_log::{TableMoves, layout_schema};
 use bobak_core::engine::fallback::has_rows;
 use bobak_core::{
-    ColumnSchema, Engine, Error, ErrorKind, FieldSet, Result, Session, TableSchema,
-    TransactionControl, Value, Verb, Write,
+    Engine, Error, ErrorKind, FieldSet, Result, Session, TableSchema, TransactionControl, Value,
+    Verb, Write,
 };
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,7 +47,8 @@ pub fn up(engine: &dyn Engine, migrations: &Migrations) -> Result<Vec<String>> {
     loop {
         let entries = ledger::read(&*engine.session()?)?;
         let Some(next) = status::next(migrations, &entries)? else { return Ok(done) };
-        if run(engine, migrations, next, Direction::Up)? {
+        let ran = run(engine, migrations, next, Direction::Up);
+        if ran.map_err(|error| after(error, "carried out", &done))? {
             done.push(next.name.clone());
         }
     }
@@ -66,15 +71,37 @@ pub fn down(
     while done.len() < count {
         let entries = ledger::read(&*engine.session()?)?;
         let Some(last) = status::last(migrations, &entries)? else { break };
-        if run(engine, migrations, last, Direction::Down { allow_loss })? {
+        let ran = run(engine, migrations, last, Direction::Down { allow_loss });
+        if ran.map_err(|error| after(error, "undone", &done))? {
             done.push(last.name.clone());
         }
     }
     Ok(done)
 }
 
+/// The error, with the migrations before it.
+fn after(error: Error, what: &str, done: &[String]) -> Error {
+    if done.is_empty() {
+        return error;
+    }
+    let message = format!("{}; {what} before it: {}", error.message(), done.join(", "));
+    with_message(error, message)
+}
+
+/// The error with another message.
+fn with_message(error: Error, message: String) -> Error {
+    let mut other = Error::new(error.kind(), message);
+    if let Some(table) = error.table() {
+        other = other.in_table(table.to_owned());
+    }
+    if let Some(column) = error.column() {
+        other = other.in_column(column.to_owned());
+    }
+    other.with_source(error)
+}
+
 /// Notes migrations as done without carrying them out, up to the one with this name: for a database that was
-/// created otherwise and has these tables.
+/// created otherwise and has these tables. The rest of an interrupted one counts as done, too.
 ///
 /// # Errors
 /// `Schema` if there is no such migration; those of the engine.
@@ -88,7 +115,10 @@ pub fn baseline(engine: &dyn Engine, migrations: &Migrations, name: &str) -> Res
     status::check(migrations, &entries)?;
     let mut done = Vec::new();
     for migration in migrations.iter().take(last + 1) {
-        if entries.iter().all(|entry| entry.name != migration.name) {
+        let is_done = |entry: &Entry| {
+            entry.name == migration.name && entry.progress == MigrationProgress::Done
+        };
+        if !entries.iter().any(is_done) {
             ledger::put(
                 &*session,
                 &ledger::entry_of(&migration.name, &migration.checksum, MigrationProgress::Done),
@@ -123,8 +153,10 @@ fn run(
             Error::new(ErrorKind::Unsupported, message)
         })?,
     };
+    sql_steps::check(engine, &migration.name, steps)?;
     let session = engine.session()?;
-    let tracked = bobak_changes::tracked(&*session)?.into_iter().map(|table| table.name).collect();
+    let tracked = bobak_changes::tracked(&*session)?.into_iter().map(|table| table.name);
+    let tracked = RefCell::new(tracked.collect());
     let runner = Runner { engine, session: &*session, migrations, migration, direction, tracked };
     if runs_online(engine, steps)? {
         return runner.run_online(steps);
@@ -147,39 +179,6 @@ fn run(
             other
         }
     }
-}
-
-/// Whether the steps build indexes and add rules on an engine that does so without blocking writers, outside
-/// transactions.
-fn runs_online(engine: &dyn Engine, steps: &[MigrationStep]) -> Result<bool> {
-    if !engine.capabilities().online_ddl || steps.is_empty() {
-        return Ok(false);
-    }
-    let tables = engine.tables()?;
-    let is_online = |step: &MigrationStep| match step {
-        MigrationStep::AddIndex { .. } => true,
-        MigrationStep::ChangeColumn { table, column } => {
-            let table = find(&tables, table).ok();
-            let place = table.and_then(|table| table.column(&column.name).ok());
-            let stored = table.and_then(|table| table.columns().get(place?));
-            stored.is_some_and(|stored| adds_rules(stored, column))
-        }
-        _ => false,
-    };
-    Ok(steps.iter().all(is_online))
-}
-
-/// Whether a column gets NOT NULL, a CHECK or a foreign key, and no other type.
-fn adds_rules(stored: &ColumnSchema, column: &ColumnSchema) -> bool {
-    let is_alike = stored.ty == column.ty
-        && stored.storage == column.storage
-        && stored.max_chars == column.max_chars
-        && stored.collation == column.collation;
-    let is_tighter = (stored.nullable && !column.nullable)
-        || (column.check.is_some() && stored.check != column.check)
-        || (column.reference.is_some() && stored.reference != column.reference);
-    // A killed process may have added them.
-    is_alike && (is_tighter || stored == column)
 }
 
 /// Begins a transaction that only one process has at a time.
@@ -219,8 +218,8 @@ struct Runner<'r> {
     migrations: &'r Migrations,
     migration: &'r Migration,
     direction: Direction,
-    /// The names of the tracked tables.
-    tracked: Vec<String>,
+    /// The names of the tracked tables. They follow the steps.
+    tracked: RefCell<Vec<String>>,
 }
 
 impl Runner<'_> {
@@ -304,8 +303,11 @@ impl Runner<'_> {
             Direction::Up => MigrationProgress::Up(steps),
             Direction::Down { .. } => MigrationProgress::Down(steps),
         };
-        let (name, checksum) = (&self.migration.name, &self.migration.checksum);
-        ledger::put(self.session, &ledger::entry_of(name, checksum, progress))
+        let checksum = match self.engine.capabilities().implicit_ddl_commit {
+            true => self.migration.checksum_after(progress),
+            false => self.migration.checksum.clone(),
+        };
+        ledger::put(self.session, &ledger::entry_of(&self.migration.name, &checksum, progress))
     }
 
     /// After a failure of the first step: if it changed nothing, the migration did not begin, and its file may change.
@@ -370,30 +372,26 @@ impl Runner<'_> {
         self.run_actions(step, resumed).map_err(|error| {
             let (name, number, shown) = (&self.migration.name, number + 1, step.summary());
             let message = format!("migration {name}, step {number} ({shown}): {}", error.message());
-            let mut located = Error::new(error.kind(), message);
-            if let Some(table) = error.table() {
-                located = located.in_table(table.to_owned());
-            }
-            if let Some(column) = error.column() {
-                located = located.in_column(column.to_owned());
-            }
-            located.with_source(error)
+            with_message(error, message)
         })
     }
 
     fn run_actions(&self, step: &MigrationStep, resumed: bool) -> Result<()> {
-        if let MigrationStep::Sql { engines, .. } = step
-            && !runs_on(engines, self.engine)
-        {
-            return Ok(());
-        }
-        let actions = self.actions(step, resumed)?;
+        let actions = match step {
+            MigrationStep::Sql { engines, .. } if !runs_on(engines, self.engine) => return Ok(()),
+            MigrationStep::Sql { text, .. } => {
+                let texts = statements(syntax_of(self.engine.name()), text);
+                texts.into_iter().map(Action::Sql).collect()
+            }
+            _ => self.actions(step, resumed)?,
+        };
         conversions::check(self.engine, &actions)?;
         for action in actions {
             match action {
                 Action::Change(change) => self.session.alter(&[change])?,
                 Action::Convert { table, from, to } => {
-                    let convert = || convert::run(self.session, &table, from, to);
+                    let kept = conversions::set_by_server(self.engine, self.session, &table)?;
+                    let convert = || convert::run(self.session, &table, from, to, &kept);
                     let converted =
                         conversions::without_triggers(self.engine, self.session, &table, convert);
                     if converted.is_err() && self.engine.capabilities().implicit_ddl_commit {
@@ -407,7 +405,8 @@ impl Runner<'_> {
                 }
                 Action::NoteDrop(table) => self.note_drop(&table)?,
                 Action::Fill { table, column, value } => {
-                    let fill = || convert::fill(self.session, &table, column, &value);
+                    let kept = conversions::set_by_server(self.engine, self.session, &table)?;
+                    let fill = || convert::fill(self.session, &table, column, &value, &kept);
                     conversions::without_triggers(self.engine, self.session, &table, fill)?;
                 }
                 Action::Sql(text) => self.session.execute(&text, &[]).map(drop)?,
@@ -419,12 +418,14 @@ impl Runner<'_> {
         if matches!(step, MigrationStep::Sql { .. } | MigrationStep::Rust(_)) {
             self.check_foreign_keys()?;
         }
+        tracked::follow(&mut self.tracked.borrow_mut(), step);
         Ok(())
     }
 
     fn actions(&self, step: &MigrationStep, resumed: bool) -> Result<Vec<Action>> {
         let tables = self.session.tables()?;
-        let is_tracked = |name: &str| self.tracked.iter().any(|own| own.eq_ignore_ascii_case(name));
+        let names = self.tracked.borrow();
+        let is_tracked = |name: &str| names.iter().any(|own| own.eq_ignore_ascii_case(name));
         let new_name = match step {
             MigrationStep::RenameTable { to, .. } => Some(to.as_str()),
             _ => None,
@@ -467,14 +468,6 @@ impl Runner<'_> {
                 Err(error.in_column(broken.columns))
             }
         }
-    }
-}
-
-/// Whether a step for these engines runs on this one.
-fn runs_on(engines: &[String], engine: &dyn Engine) -> bool {
-    match engines {
-        [] => true,
-        some => some.iter().any(|name| name == engine.name()),
     }
 }
 

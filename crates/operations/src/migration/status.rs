@@ -4,6 +4,9 @@ use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
 use bobak_core::{Engine, Error, ErrorKind, Field, Result, Timestamp, ValueRef};
 
+/// The length of a migration's checksum. That of an interrupted one has the checksum of the finished steps after it.
+const CHECKSUM: usize = 8;
+
 /// Whether a database has a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -80,11 +83,22 @@ pub(super) fn check(migrations: &Migrations, entries: &[Entry]) -> Result<()> {
                 entry.name
             ));
         };
-        if migration.checksum != entry.checksum {
-            return conflict(format!(
-                "migration {} was edited after it ran: restore it, and write a new one",
-                entry.name
-            ));
+        if entry.checksum.get(..CHECKSUM) != Some(&*migration.checksum) {
+            let done = entry.checksum.get(CHECKSUM..).filter(|done| !done.is_empty());
+            let name = &entry.name;
+            match done {
+                None => {
+                    let message = "was edited after it ran: restore it, and write a new one";
+                    return conflict(format!("migration {name} {message}"));
+                }
+                Some(done) if !migration.checksum_after(entry.progress).ends_with(done) => {
+                    let message =
+                        "was interrupted, and the steps that are done were edited: restore these";
+                    return conflict(format!("migration {name} {message}"));
+                }
+                // Only later steps were edited.
+                Some(_) => {}
+            }
         }
     }
     let is_there =

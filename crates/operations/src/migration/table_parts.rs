@@ -65,6 +65,9 @@ impl<'t> TableParts<'t> {
         if self.table.never_reuses_keys() {
             builder = builder.never_reuse_keys();
         }
+        if self.table.has_hidden_key() {
+            builder = builder.hidden_key();
+        }
         if let Some((columns, language)) = self.search {
             builder = builder.search(columns, language);
         }

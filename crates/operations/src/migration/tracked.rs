@@ -38,6 +38,19 @@ pub(super) fn actions(
     Ok(actions)
 }
 
+/// Gives these names of tracked tables the form that they have after a step.
+pub(super) fn follow(names: &mut Vec<String>, step: &MigrationStep) {
+    match step {
+        MigrationStep::RenameTable { from, to } => {
+            for name in names.iter_mut().filter(|name| name.eq_ignore_ascii_case(from)) {
+                name.clone_from(to);
+            }
+        }
+        MigrationStep::DropTable(table) => names.retain(|name| !name.eq_ignore_ascii_case(table)),
+        _ => {}
+    }
+}
+
 /// What a killed process may not have done of a step whose tables are as after it: the log's triggers are created once more.
 pub(super) fn rest(step: &MigrationStep, tables: &[TableSchema]) -> Vec<Action> {
     let name = match step {

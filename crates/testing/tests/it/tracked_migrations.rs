@@ -216,6 +216,30 @@ fn logs_and_replicas_follow_every_step() {
 }
 
 #[test]
+fn steps_after_a_new_name_in_the_same_migration_are_captured() {
+    on_each(|url| {
+        if url.starts_with("kv") {
+            return;
+        }
+        let mut place = Place::new(url);
+        place.write();
+        place.compare("before");
+        place.write();
+        place.step(
+            "rename table person to member\n\
+             change column member {\"name\":\"age\",\"nullable\":true,\"type\":\"text\"}\n\
+             add column member {\"name\":\"points\",\"type\":\"i64\",\"nullable\":false} fill 7",
+        );
+        place.write();
+        place.compare("after the migration");
+        assert_eq!(place.history("member", "age").first(), Some(&Value::from("1")), "{url}");
+        for table in ["member", "other"] {
+            place.db.untrack_table(table).unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_replica_that_is_opened_again_follows() {
     on_each(|url| {
         if url.starts_with("kv") {

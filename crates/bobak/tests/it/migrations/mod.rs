@@ -2,6 +2,8 @@
 
 mod failures;
 mod kills;
+mod mariadb;
+mod sql_steps;
 mod sqlite_conversions;
 mod steps;
 mod tracked_writes;

@@ -206,3 +206,48 @@ fn floats_become_amounts_if_they_have_four_decimals() {
     assert!(error.contains("0.00001 of the row with key 1 cannot become currency"), "{error}");
     assert!(error.contains("more than four decimals"), "{error}");
 }
+
+#[test]
+fn a_table_without_a_primary_key_changes() {
+    let (_folder, engine) = open(&[
+        "CREATE TABLE t (n TEXT, m INTEGER)",
+        "INSERT INTO t (rowid, n, m) VALUES (7, '1', 2)",
+    ]);
+    let up = "add column t {\"name\":\"k\",\"type\":\"i64\",\"nullable\":false} fill 3\n\
+        add index t {\"name\":\"i\",\"columns\":[\"m\"],\"unique\":true}\n\
+        drop column t.m\n\
+        change column t {\"name\":\"n\",\"type\":\"i64\",\"nullable\":false}";
+    migrate(&*engine, up, None).unwrap();
+    assert_eq!(rows(&*engine, "SELECT rowid, n, k FROM t"), [[7, 1, 3].map(Value::Int)]);
+    let found = rows(&*engine, "SELECT sql FROM sqlite_schema WHERE name = 't'");
+    let Value::Text(text) = &found[0][0] else { panic!("{found:?}") };
+    assert!(!text.contains("KEY"), "{text}");
+}
+
+#[test]
+fn a_table_gets_a_name_in_another_case() {
+    let (_folder, engine) = open(&[
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES person (id))",
+        "CREATE TABLE child (id INTEGER PRIMARY KEY, p INTEGER REFERENCES person (id))",
+    ]);
+    let all =
+        migrate(&*engine, "rename table person to Person", Some("rename table Person to person"))
+            .unwrap();
+    let names = "SELECT name FROM sqlite_schema WHERE name LIKE 'person%'";
+    assert_eq!(rows(&*engine, names), [[Value::from("Person")]]);
+    let keys = "SELECT \"table\" FROM pragma_foreign_key_list('child')";
+    assert_eq!(rows(&*engine, keys), [[Value::from("Person")]]);
+    migration::down(&*engine, &all, 1, false).unwrap();
+    assert_eq!(rows(&*engine, names), [[Value::from("person")]]);
+}
+
+#[test]
+fn a_changed_column_keeps_a_default_that_is_an_expression() {
+    let (_folder, engine) =
+        open(&["CREATE TABLE t (id INTEGER PRIMARY KEY, d TEXT DEFAULT CURRENT_TIMESTAMP)"]);
+    let up = "change column t {\"name\":\"d\",\"type\":\"text\",\"nullable\":false}";
+    migrate(&*engine, up, None).unwrap();
+    engine.session().unwrap().execute("INSERT INTO t (id) VALUES (1)", &[]).unwrap();
+    let text = "SELECT length(d) FROM t WHERE d > '2026'";
+    assert_eq!(rows(&*engine, text), [[Value::Int(19)]]);
+}
