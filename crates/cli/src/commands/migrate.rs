@@ -5,7 +5,8 @@ use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{OutputTarget, Terminal};
-use bobak::migration::{MigrationState, MigrationStatus, Migrations};
+use bobak::Db;
+use bobak::migration::{MigrationState, MigrationStatus, MigrationStep, Migrations};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -95,11 +96,14 @@ impl MigrateCommand {
                 // No file is created if a migration does not parse.
                 let migrations = place.read()?;
                 let db = database::open_noted(&place.database, screen)?;
-                report(&db.migrate(&migrations).map_err(up_failed)?, "done", screen)
+                let done = db.migrate(&migrations);
+                place.save(&db)?;
+                report(&done.map_err(up_failed)?, "done", screen)
             }
             Action::Down { place, count, allow_loss } => {
                 let db = database::open_existing(&place.database)?;
                 let done = db.undo_migrations(&place.read()?, *count, *allow_loss);
+                place.save(&db)?;
                 report(&done.map_err(undo_failed)?, "undone", screen)
             }
             Action::Status { place } => {
@@ -109,12 +113,19 @@ impl MigrateCommand {
             }
             Action::Check { place } => {
                 let db = database::open_existing(&place.database)?;
-                let done = db.check_migrations(&place.read()?).map_err(failed)?;
+                let migrations = place.read()?;
+                let done = db.check_migrations(&migrations).map_err(failed)?;
+                let is_sql = |step: &MigrationStep| matches!(step, MigrationStep::Sql { .. });
+                let has_sql = migrations.iter().any(|migration| migration.up.iter().any(is_sql));
+                if has_sql && db.engine()?.name() != "sqlite" {
+                    screen.note("steps in SQL were not tried, because the copy is in memory");
+                }
                 report(&done, "done on a copy", screen)
             }
             Action::Baseline { place, name } => {
                 let db = database::open_existing(&place.database)?;
                 let done = db.baseline_migrations(&place.read()?, name).map_err(failed)?;
+                place.save(&db)?;
                 report(&done, "noted as done", screen)
             }
         }
@@ -122,6 +133,15 @@ impl MigrateCommand {
 }
 
 impl MigrationPlace {
+    /// Writes the file of a database in memory, also after an error: the migrations before it are done. Other engines have
+    /// saved what they did.
+    fn save(&self, db: &Db) -> Result<()> {
+        match self.database.starts_with("memory:") {
+            true => db.flush().map_err(failed),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn read(&self) -> Result<Migrations> {
         let folder: &Path = &self.folder;
         if !folder.exists() {

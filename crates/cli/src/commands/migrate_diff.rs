@@ -5,6 +5,7 @@ use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Terminal;
+use bobak::Db;
 use bobak::migration::{Drops, MigrationPlan, Migrations, PlanOptions, PossibleRename};
 use clap::Args;
 use std::io::{IsTerminal, Write, stderr, stdin};
@@ -64,6 +65,7 @@ impl DiffArguments {
             db.migration_plan_to(&model, options.clone()).map_err(failed)
         })?;
         plan.kept.iter().for_each(|kept| screen.note(kept));
+        note_losses(&db, &model, screen)?;
         if plan.steps.is_empty() {
             screen.note("nothing to migrate");
             return Ok(());
@@ -92,6 +94,19 @@ impl DiffArguments {
         let options = self.drop.iter().fold(options, PlanOptions::drop);
         self.keep.iter().fold(options, PlanOptions::keep)
     }
+}
+
+/// Notes what the wanted tables have and no step can make.
+fn note_losses(db: &Db, model: &Db, screen: &Terminal) -> Result<()> {
+    let wanted = model.schema_details().map_err(failed)?.losses;
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let stored = db.schema_details().map_err(failed)?.losses;
+    for loss in wanted.iter().filter(|loss| !stored.contains(loss)) {
+        screen.note(format_args!("not in the migration, so add it as SQL: {loss}"));
+    }
+    Ok(())
 }
 
 fn renamed(text: &str) -> std::result::Result<(String, String), String> {
@@ -151,7 +166,6 @@ fn ask(rename: &PossibleRename) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak::Db;
     use bobak::schema::{ColumnSchema, TableSchema};
 
     fn database(columns: &[&'static str]) -> Db {

@@ -139,3 +139,49 @@ fn a_new_database_is_noted_and_created_only_for_valid_migrations() {
         "if the database has what the migration makes, record it with `bobak migrate baseline`";
     program.fails(1, message, &["migrate", "up", "wanted.db"]);
 }
+
+#[test]
+fn what_no_step_can_make_is_noted() {
+    let program = Program::new();
+    sql(
+        &program,
+        "wanted.db",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT DEFAULT CURRENT_TIMESTAMP)",
+    );
+    for text in [
+        "CREATE UNIQUE INDEX some ON t (a) WHERE b IS NOT NULL",
+        "CREATE UNIQUE INDEX lower_a ON t (lower(a))",
+        "CREATE VIEW v AS SELECT a FROM t",
+        "CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t WHERE id = 0; END",
+    ] {
+        sql(&program, "wanted.db", text);
+    }
+    let run = program.run(&["migrate", "diff", "sqlite::memory:", "wanted.db", "start"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    for what in ["some", "lower_a", "view", "trigger g", "default"] {
+        let is_it = |line: &str| {
+            line.starts_with("not in the migration, so add it as SQL: ") && line.contains(what)
+        };
+        assert!(run.err.lines().any(is_it), "{what}: {}", run.err);
+    }
+    let run = program.run(&["migrate", "diff", "wanted.db", "wanted.db", "none"]);
+    assert_eq!(run.err, "nothing to migrate\n");
+}
+
+#[test]
+fn a_snapshot_file_is_saved() {
+    let program = Program::new();
+    program.file("t.csv", "id,name\n1,Ann\n");
+    program.ok(&["import", "memory:m.bobak", "t.csv", "--table", "t"]);
+    std::fs::create_dir(program.path("migrations")).expect("creates");
+    let text = "bobak migration 1\nfirst\nup\nrename column t.name to title\ndown\nrename column t.title to name\n";
+    program.file("migrations/0001_title.migration", text);
+    let columns = || program.ok(&["query", "memory:m.bobak", "SELECT * FROM t", "--format", "csv"]);
+    assert_eq!(program.ok(&["migrate", "up", "memory:m.bobak"]), "0001_title: done\n");
+    assert!(program.ok(&["migrate", "status", "memory:m.bobak"]).starts_with("0001_title: done"));
+    assert!(columns().starts_with("id,title\n"));
+    program.ok(&["migrate", "down", "memory:m.bobak"]);
+    assert!(columns().starts_with("id,name\n"));
+    program.ok(&["migrate", "baseline", "memory:m.bobak", "0001_title"]);
+    assert!(program.ok(&["migrate", "status", "memory:m.bobak"]).starts_with("0001_title: done"));
+}
