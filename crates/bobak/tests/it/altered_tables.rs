@@ -107,7 +107,6 @@ pub fn kind<T>(result: Result<T, Error>) -> ErrorKind {
     result.err().expect("fails").kind()
 }
 
-/// A migration that renames a tracked table and changes its columns, too, while the archive does not run.
 #[test]
 fn an_archive_goes_on_after_a_table_is_renamed_and_altered() {
     const RENAME: &str = "rename table t to tt\n";
