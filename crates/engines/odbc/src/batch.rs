@@ -56,6 +56,7 @@ pub(crate) fn part(
     let is_together = run.verb == Verb::Insert
         && connection.product.kind != ProductKind::Other
         && connection.has_arrays
+        && !cuts_bytes(connection, run.table)
         && (!made || returns_keys(connection, run.table));
     let most = connection.array_rows();
     if !made {
@@ -65,6 +66,13 @@ pub(crate) fn part(
     let most = (PARAMETERS / columns).clamp(1, most);
     // Few sizes, so that each is soon prepared.
     (if rows.len() >= most { most } else { 1 << rows.len().ilog2() }, is_together)
+}
+
+/// Whether the driver would give the bytes of all rows the length of those of the first: libsqliteodbc does.
+fn cuts_bytes(connection: &Connection, table: &TableSchema) -> bool {
+    let kind = connection.product.kind;
+    let is_bytes = |column| Target::of(kind, column) == Target::Bytes;
+    kind == ProductKind::Sqlite && table.columns().iter().any(is_bytes)
 }
 
 /// Writes all rows, or none.

@@ -18,7 +18,7 @@ use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use odbc_sys::{ConnectionAttribute, InfoType};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// How many prepared statements a connection keeps.
@@ -61,16 +61,16 @@ pub(crate) struct Connection {
     broken: bool,
 }
 
-/// Settings of drivers, by a part of their names, unless the connection string has the second word: psqlodbc gives truth
-/// values as numbers, and leaves savepoints to Bobak; MariaDB's counts the rows that an update finds, not those that it
-/// changes.
-const DRIVER_SETTINGS: [(&str, &str, &str); 2] = [
+/// Settings of drivers, by a part of their names: psqlodbc gives truth values as numbers, and leaves savepoints to Bobak;
+/// MariaDB's counts the rows that an update finds, not those that it changes, unless the connection string has the second
+/// word.
+const DRIVER_SETTINGS: [(&str, Option<&str>, &str); 2] = [
     (
         "psqlodbc",
-        "boolsaschar=",
+        None,
         "BoolsAsChar=0;Protocol=7.4-0;UseServerSidePrepare=1;ByteaAsLongVarBinary=1",
     ),
-    ("maodbc", "option=", "OPTION=2"),
+    ("maodbc", Some("option="), "OPTION=2"),
 ];
 
 impl Connection {
@@ -78,15 +78,14 @@ impl Connection {
         let text = &settings.connection_string;
         let seconds =
             |time: Duration| u32::try_from(time.as_secs_f64().ceil() as u64).unwrap_or(u32::MAX);
-        let connect = |text: &str| {
-            Channel::connect(text, seconds(settings.connect_timeout).max(1))
-                .map_err(|failed| error::connecting(failed, text))
-        };
+        let connect = |text: &str| connect(text, seconds(settings.connect_timeout).max(1));
         let mut channel = connect(text)?;
         let driver = channel.text(InfoType::DriverName).to_lowercase();
         for (name, setting, more) in DRIVER_SETTINGS {
-            if driver.contains(name) && !text.to_lowercase().contains(setting) {
+            let is_set = setting.is_some_and(|setting| text.to_lowercase().contains(setting));
+            if driver.contains(name) && !is_set {
                 drop(channel);
+                // Of a setting that is there twice, the drivers take the last.
                 channel = connect(&format!("{};{more}", text.trim_end_matches(';')))?;
                 break;
             }
@@ -329,6 +328,26 @@ impl TransactionConnection for Connection {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.command(&step.text(name))
+    }
+}
+
+/// Connects. MariaDB's driver and FreeTDS ignore the timeout, so another thread calls the driver; after the timeout it is
+/// left alone, and closes the connection if it gets one.
+fn connect(text: &str, seconds: u32) -> Result<Channel> {
+    let (send, receive) = mpsc::sync_channel(0);
+    let owned = text.to_owned();
+    let begun =
+        std::thread::Builder::new().name("bobak-odbc-connect".to_owned()).spawn(move || {
+            let _ = send.send(Channel::connect(&owned, seconds));
+        });
+    begun.map_err(|error| {
+        Error::new(ErrorKind::Unreachable, "could not start a thread that connects")
+            .with_source(error)
+    })?;
+    // A driver with a timeout of its own has a second to say what it has waited for.
+    match receive.recv_timeout(Duration::from_secs(u64::from(seconds) + 1)) {
+        Ok(connected) => connected.map_err(|failed| error::connecting(failed, text)),
+        Err(_) => Err(error::not_answered(text)),
     }
 }
 

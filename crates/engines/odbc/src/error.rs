@@ -55,6 +55,7 @@ pub(crate) fn connecting(error: OdbcError, connection_string: &str) -> Error {
         state if state.starts_with("28") || state == "08004" => ErrorKind::Denied,
         _ if has(&["can't open lib", "does not exist", "unknown database"]) => ErrorKind::Config,
         _ if has(&["authentication failed", "access denied"]) => ErrorKind::Denied,
+        _ if has(&["timeout expired"]) => ErrorKind::Timeout,
         _ => ErrorKind::Unreachable,
     };
     let hint = match diagnostic.state.as_str() {
@@ -68,6 +69,15 @@ pub(crate) fn connecting(error: OdbcError, connection_string: &str) -> Error {
     };
     let text = mysql_errors::lower(&text);
     Error::new(kind, format!("could not connect to '{shown}': {text}{hint}")).with_source(error)
+}
+
+/// The error for a server that does not answer while a connection is opened.
+#[cold]
+pub(crate) fn not_answered(connection_string: &str) -> Error {
+    let shown = without_password(connection_string);
+    let message =
+        format!("could not connect to '{shown}': it did not answer in time (`connect_timeout`)");
+    Error::new(ErrorKind::Timeout, message)
 }
 
 /// The connection string without its password.

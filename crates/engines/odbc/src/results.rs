@@ -116,6 +116,9 @@ pub(crate) fn session_settings(product: &Product, settings: &Settings) -> Vec<St
             ];
             if product.dialect == Dialect::MariaDb {
                 texts.push("SET collation_connection = 'utf8mb4_nopad_bin'".to_owned());
+                // The driver ignores the timeout of statements.
+                let limit = settings.statement_timeout.map_or(0.0, |time| time.as_secs_f64());
+                texts.push(format!("SET max_statement_time = {limit}"));
             }
             texts
         }

@@ -8,6 +8,7 @@ use bobak_core::{
     Timestamp, Type, Uuid, Value, ValueRef, stored_literal,
 };
 use bobak_engine_common::{ServerRow, ServerValue, StatementValue};
+use bobak_sql::LONG_DECIMAL;
 use odbc_sys::SqlDataType as Sql;
 use std::borrow::Cow;
 
@@ -50,8 +51,10 @@ pub(crate) enum Target {
 impl Target {
     /// Of a column of a table.
     pub(crate) fn of(kind: ProductKind, column: &ColumnSchema) -> Self {
-        if column.is_kept_as_text() || column.declared.is_some() {
-            return Self::Text;
+        match column.declared.as_deref() {
+            Some(LONG_DECIMAL) if !column.is_kept_as_text() => return DIGITS,
+            None if !column.is_kept_as_text() => {}
+            _ => return Self::Text,
         }
         match (kind, column.ty) {
             // It has no types of its own for these.
@@ -144,7 +147,8 @@ impl Target {
             Self::Text => size * 4,
             // Dates, amounts and UUIDs have fewer characters.
             Self::Literal(ty) if has_literal(ty) => 40,
-            Self::Literal(_) => size.max(40),
+            // A sign, a point and a zero before it are no digits.
+            Self::Literal(_) => (size + 3).max(40),
             _ => size,
         };
         Buffer::new(self.form(forms), bytes, rows)
@@ -162,6 +166,9 @@ impl Target {
         }
     }
 }
+
+/// Of an exact number that is a text for Bobak: its digits.
+const DIGITS: Target = Target::Literal(Type::Text);
 
 /// Whether values of the type are integers for Bobak, and go as text.
 pub(crate) const fn has_literal(ty: Type) -> bool {
@@ -338,6 +345,7 @@ fn read_literal(ty: Type, text: &str) -> Result<Value<'static>> {
             })?)
         }
         Type::Decimal => digits(text),
+        Type::Text => Value::from(without_zeros(text).to_owned()),
         Type::Currency => Value::Int(text.trim().parse::<Currency>()?.scaled()),
         ty => return stored_literal(ty, text.trim()),
     })
@@ -345,11 +353,16 @@ fn read_literal(ty: Type, text: &str) -> Result<Value<'static>> {
 
 /// An exact number: an integer if it is whole and fits, otherwise its digits.
 fn digits(text: &str) -> Value<'static> {
-    let digits = match text.contains('.') {
+    let digits = without_zeros(text);
+    digits.parse().map_or_else(|_| Value::from(digits.to_owned()), Value::Int)
+}
+
+/// The digits without zeros at the end of their decimals.
+fn without_zeros(text: &str) -> &str {
+    match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => text,
-    };
-    digits.parse().map_or_else(|_| Value::from(digits.to_owned()), Value::Int)
+    }
 }
 
 fn utf8(bytes: &[u8]) -> Cow<'_, str> {

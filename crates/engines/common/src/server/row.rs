@@ -20,6 +20,19 @@ pub enum ServerValue {
     Bytes(usize, usize),
 }
 
+impl ServerValue {
+    /// The value, unless it is NaN.
+    fn checked(self) -> Result<Self> {
+        match self {
+            Self::Float(float) if float.is_nan() => {
+                let message = "the server has NaN, which is no value here";
+                Err(Error::new(ErrorKind::OutOfRange, message))
+            }
+            value => Ok(value),
+        }
+    }
+}
+
 /// A row that is handed out, and filled again for the next.
 #[derive(Debug, Default)]
 pub struct ServerRow {
@@ -65,14 +78,14 @@ impl ServerRow {
     /// Adds the next value; `read` is given the type of its column.
     ///
     /// # Errors
-    /// Those of `read`, with the column.
+    /// Those of `read`, with the column; `OutOfRange` for NaN.
     pub fn push(
         &mut self,
         read: impl FnOnce(&mut Self, Type) -> Result<ServerValue>,
     ) -> Result<()> {
         let at = self.values.len();
         let ty = self.columns.get(at).map_or(Type::Any, |column| column.ty);
-        let value = read(self, ty).map_err(|error| {
+        let value = read(self, ty).and_then(ServerValue::checked).map_err(|error| {
             let name = self.columns.get(at).map_or("", |column| &*column.name);
             error.in_column(name.to_owned())
         })?;
@@ -153,5 +166,19 @@ impl Row for ServerRow {
     fn ty(&self, column: usize) -> Type {
         let known = self.columns.get(column).filter(|_| !self.is_typed);
         known.map_or(Type::Any, |column| column.ty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_no_value() {
+        let mut row = ServerRow::new(vec![ResultColumn::new("f", Type::F64)], true);
+        row.push(|_, _| Ok(ServerValue::Float(f64::INFINITY))).unwrap();
+        row.begin(&[]);
+        let error = row.push(|_, _| Ok(ServerValue::Float(f64::NAN))).unwrap_err();
+        assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some("f")));
     }
 }

@@ -2,10 +2,27 @@
 
 use crate::stores::{Place, is_without_servers};
 use bobak_core::TransactionControl::{Begin, Commit, Rollback};
-use bobak_core::{Engine, ErrorKind, Interrupt, OnError, Outcome, Source};
+use bobak_core::{Engine, ErrorKind, Interrupt, OnError, Outcome, Source, TableSchema, Type};
 use bobak_odbc::Odbc;
 use bobak_testkit::{Entry, NULL, Probe, row, tables};
+use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// The engine of a place in which these statements were run.
+fn opened(place: &Place, statements: &[&str]) -> Odbc {
+    let engine = place.open().unwrap();
+    for sql in statements {
+        engine.session().unwrap().execute(sql, &[]).unwrap();
+    }
+    engine
+}
+
+/// The table with this name.
+fn table(engine: &Odbc, name: &str) -> Arc<TableSchema> {
+    let found = engine.tables().unwrap().into_iter().find(|table| table.name() == name);
+    Arc::new(found.unwrap())
+}
 
 fn kind(connection_string: &str) -> (ErrorKind, String) {
     let opened = Odbc::builder(connection_string).connect_timeout(Duration::from_secs(2)).connect();
@@ -30,6 +47,98 @@ fn servers_that_are_down_are_unreachable() {
     for driver in ["PostgreSQL Unicode", "MariaDB Unicode"] {
         let (found, message) = kind(&format!("Driver={{{driver}}};Server=127.0.0.1;Port=1;UID=x"));
         assert_eq!(found, ErrorKind::Unreachable, "{message}");
+    }
+}
+
+/// The drivers of MariaDB and of FreeTDS ignore the timeout.
+#[test]
+fn servers_that_say_nothing_are_a_timeout() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    for driver in ["PostgreSQL Unicode", "MariaDB Unicode"] {
+        let text = format!("Driver={{{driver}}};Server=127.0.0.1;Port={port};UID=x");
+        let (found, message) = kind(&text);
+        assert_eq!(found, ErrorKind::Timeout, "{message}");
+    }
+}
+
+#[test]
+fn statements_of_mariadb_have_a_timeout() {
+    if is_without_servers() {
+        return;
+    }
+    let place = Place::mariadb();
+    let builder = Odbc::builder(place.connection_string.clone());
+    let engine = builder.statement_timeout(Duration::from_millis(300)).connect().unwrap();
+    let probe = Probe::new(&engine).unwrap();
+    let text = "select count(*) from seq_1_to_1000000 a, seq_1_to_1000000 b where a.seq > b.seq";
+    let ended = probe.query(&Source::Sql { text, parameters: &[] });
+    assert_eq!(ended.map_err(|error| error.kind()), Err(ErrorKind::Timeout));
+}
+
+#[test]
+fn nan_is_no_value() {
+    if is_without_servers() {
+        return;
+    }
+    let place = Place::postgres();
+    let engine = opened(
+        &place,
+        &[
+            "CREATE TABLE n (id int8 PRIMARY KEY, wide float8, narrow float4)",
+            "INSERT INTO n VALUES (1, 'NaN', 1), (2, 1, 'NaN')",
+        ],
+    );
+    let (probe, n) = (Probe::new(&engine).unwrap(), table(&engine, "n"));
+    for (key, column) in [(1, "wide"), (2, "narrow")] {
+        let error = probe.get(&n, row![key]).unwrap_err();
+        assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some(column)));
+    }
+    let text = "select wide from n";
+    let error = probe.query(&Source::Sql { text, parameters: &[] }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+}
+
+/// psqlodbc gives truth values as texts then, which the catalog's queries do not expect.
+#[test]
+fn truth_values_are_numbers_whatever_the_connection_string_says() {
+    if is_without_servers() {
+        return;
+    }
+    let place = Place::postgres();
+    opened(&place, &["CREATE TABLE n (id int8 PRIMARY KEY, is_new bool)"]);
+    let text = format!("{};BoolsAsChar=1", place.connection_string);
+    let engine = Odbc::builder(text).connect().unwrap();
+    let (probe, n) = (Probe::new(&engine).unwrap(), table(&engine, "n"));
+    probe.insert(&n, row![1, 1]).unwrap();
+    assert_eq!(probe.all(&n).unwrap(), [row![1, 1]]);
+}
+
+#[test]
+fn long_decimals_have_no_zeros_at_their_end() {
+    if is_without_servers() {
+        return;
+    }
+    for place in [Place::postgres(), Place::mariadb()] {
+        let engine = opened(
+            &place,
+            &[
+                "CREATE TABLE n (id bigint PRIMARY KEY, d decimal(60,25))",
+                "INSERT INTO n VALUES (1, 1), (2, -0.5), (3, 0), (4, 100), (5, NULL)",
+            ],
+        );
+        let (probe, n) = (Probe::new(&engine).unwrap(), table(&engine, "n"));
+        let longest = format!("-{}.{}1", "9".repeat(35), "0".repeat(24));
+        probe.insert(&n, row![6, longest.clone()]).unwrap();
+        let expected = [
+            row![1, "1"],
+            row![2, "-0.5"],
+            row![3, "0"],
+            row![4, "100"],
+            row![5, NULL],
+            row![6, longest],
+        ];
+        assert_eq!(probe.all(&n).unwrap(), expected);
     }
 }
 
@@ -134,6 +243,24 @@ fn sqlite_files_are_read_and_written() {
         parameters: &[bobak_core::Parameter::from("t1")],
     };
     assert_eq!(probe.query(&sql).unwrap(), [row![1]]);
+}
+
+/// libsqliteodbc gives the bytes of all rows of an array the length of the first.
+#[test]
+fn blobs_of_a_batch_in_sqlite_keep_their_lengths() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("Driver={{SQLite3}};Database={}", folder.path().join("b.db").display());
+    let engine = Odbc::builder(text).connect().unwrap();
+    let blobs = tables::of_type(Type::Bytes).unwrap();
+    let probe = Probe::with_tables(&engine, &[&blobs]).unwrap();
+    let rows: Vec<_> = [&b"\x01"[..], b"", b"\xaa\xbb\xcc\xdd", b"12"]
+        .into_iter()
+        .zip(1..)
+        .map(|(bytes, key)| row![key, bytes])
+        .collect();
+    let entries: Vec<_> = rows.iter().map(|row| Entry::insert(&blobs, row.clone())).collect();
+    probe.batch(&entries, OnError::Stop).outcomes().unwrap();
+    assert_eq!(probe.all(&blobs).unwrap(), rows);
 }
 
 #[test]
