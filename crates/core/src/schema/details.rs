@@ -93,4 +93,15 @@ impl SchemaDetails {
     pub fn lose(&mut self, table: &str, what: impl Into<Cow<'static, str>>) {
         self.losses.push(SchemaLoss::new(table.to_owned(), what));
     }
+
+    /// Adds a table that has no schema, with what it lacks. These are its columns.
+    pub fn lose_table<'a>(&mut self, table: &str, columns: impl IntoIterator<Item = &'a str>) {
+        let mut names: Vec<_> = columns.into_iter().map(str::to_ascii_lowercase).collect();
+        names.sort_unstable();
+        let what = match names.windows(2).any(|pair| pair.first() == pair.last()) {
+            true => "the table: it has columns whose names differ only in case",
+            false => "the table: it has no key",
+        };
+        self.lose(table, what);
+    }
 }

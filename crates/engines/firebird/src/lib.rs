@@ -20,6 +20,7 @@ mod dialect;
 mod engine;
 mod error;
 mod firebird_table;
+mod losses;
 mod mode;
 mod names;
 mod pool;

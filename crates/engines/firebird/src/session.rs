@@ -7,8 +7,8 @@ use crate::values::SERVER;
 use crate::{batch, catalog, query, sql_text};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Interrupt, Parameter, Result, ResultColumn, RowLock, Run, SchemaChange, Select, TableSchema,
-    Value, Verb,
+    Interrupt, Parameter, Result, ResultColumn, RowLock, Run, SchemaChange, SchemaDetails, Select,
+    TableSchema, Value, Verb,
 };
 use bobak_engine_common::{
     AddTableRow, Connector, Pool, SavepointStep, ServerBatch, ServerOperations,
@@ -94,6 +94,12 @@ impl ServerOperations for Connection {
 
     fn views(&mut self) -> Result<Vec<TableSchema>> {
         crate::catalog::views(self)
+    }
+
+    fn schema_details(&mut self) -> Result<SchemaDetails> {
+        let mut details = self.lost_tables()?;
+        crate::losses::add(self, &mut details)?;
+        Ok(details)
     }
 
     fn check_changes(changes: &[SchemaChange]) -> Result<()> {

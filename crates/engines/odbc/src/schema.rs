@@ -5,14 +5,15 @@ use crate::connection::Connection;
 use crate::driver::CatalogList;
 use crate::product::ProductKind;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, OnDelete, Reference, Result, SchemaChange, TableSchema, Type,
+    ColumnSchema, Error, ErrorKind, OnDelete, Reference, Result, SchemaChange, SchemaDetails,
+    TableSchema, Type,
 };
-use bobak_engine_common::reject_generated;
+use bobak_engine_common::{catalog_text as text, reject_generated};
 use bobak_sql::server::{
-    SqlServer, mysql_alter, mysql_catalog, postgres_alter, postgres_catalog,
-    with_forward_references_last,
+    SqlServer, mysql_alter, mysql_catalog, mysql_details, postgres_alter, postgres_catalog,
+    postgres_details, with_forward_references_last,
 };
-use bobak_sql::{Dialect, parse_declared};
+use bobak_sql::{Dialect, list_triggers, parse_declared};
 
 /// The tables that a schema can describe.
 ///
@@ -35,6 +36,18 @@ pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
         ProductKind::Postgres => postgres_catalog::views(connection),
         ProductKind::MySql => mysql_catalog::views(connection),
         ProductKind::Sqlite | ProductKind::Other => Ok(Vec::new()),
+    }
+}
+
+/// What the database has that the schemas of its tables do not express, as far as the driver tells it.
+///
+/// # Errors
+/// Those of the driver.
+pub(crate) fn details(connection: &mut Connection) -> Result<SchemaDetails> {
+    match connection.product.kind {
+        ProductKind::Postgres => postgres_details::read(connection),
+        ProductKind::MySql => Ok(mysql_details::read(connection)?.0),
+        ProductKind::Sqlite | ProductKind::Other => listed_details(connection),
     }
 }
 
@@ -140,6 +153,29 @@ fn listed(connection: &mut Connection) -> Result<Vec<TableSchema>> {
         }
     }
     Ok(tables)
+}
+
+/// The tables of the driver's list that have no schema, the views, and the triggers of SQLite.
+fn listed_details(connection: &mut Connection) -> Result<SchemaDetails> {
+    let (tables, mut details) = (listed(connection)?, SchemaDetails::default());
+    let columns = connection.list(CatalogList::Columns)?;
+    for row in connection.list(CatalogList::Tables)? {
+        let name = part(&row, 2);
+        if !name.starts_with("sqlite_") && !tables.iter().any(|table| table.name() == name) {
+            let own = columns.iter().filter(|column| part(column, 2) == name);
+            details.lose_table(name, own.map(|column| part(column, 3)));
+        }
+    }
+    // Not every driver has a list of views.
+    for row in connection.list(CatalogList::Views).unwrap_or_default() {
+        details.lose(part(&row, 2), "view");
+    }
+    if connection.product.kind == ProductKind::Sqlite {
+        SqlServer::ask(connection, list_triggers(Dialect::Sqlite), &[], &mut |row| {
+            details.lose(&text(row, 0), format!("trigger {}", text(row, 1)));
+        })?;
+    }
+    Ok(details)
 }
 
 fn table(

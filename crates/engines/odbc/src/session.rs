@@ -5,8 +5,8 @@ use crate::product::ProductKind;
 use crate::{batch, query, schema};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Select,
-    TableSchema, Verb, WriteBatch,
+    Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, SchemaDetails,
+    Select, TableSchema, Verb, WriteBatch,
 };
 use bobak_engine_common::{ServerOperations, ServerPhase, ServerWrite, TransactionConnection};
 use odbc_sys::ConnectionAttribute;
@@ -120,6 +120,10 @@ impl ServerOperations for Connection {
 
     fn views(&mut self) -> Result<Vec<TableSchema>> {
         schema::views(self)
+    }
+
+    fn schema_details(&mut self) -> Result<SchemaDetails> {
+        schema::details(self)
     }
 
     fn check_changes(changes: &[SchemaChange]) -> Result<()> {

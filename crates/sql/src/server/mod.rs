@@ -7,9 +7,11 @@ mod forward_references;
 mod mariadb_expressions;
 pub mod mysql_alter;
 pub mod mysql_catalog;
+pub mod mysql_details;
 pub mod mysql_errors;
 pub mod postgres_alter;
 pub mod postgres_catalog;
+pub mod postgres_details;
 pub mod postgres_errors;
 mod postgres_expressions;
 

@@ -79,6 +79,8 @@ struct CatalogTable {
     foreign_keys: Vec<(i64, ForeignKey)>,
     checks: Vec<FoundCheck>,
     search: Option<(SearchLanguage, Vec<String>)>,
+    /// The foreign keys with a column that the schema lacks.
+    partial_keys: Vec<i64>,
 }
 
 #[derive(Clone)]
@@ -221,6 +223,7 @@ pub fn constraint_names(
 /// Takes note of one column of a foreign key.
 fn add_link(table: &mut CatalogTable, row: &dyn Row) {
     let Some(place) = table.columns.iter().position(|c| c.number == integer(row, 2)) else {
+        table.partial_keys.push(integer(row, 1));
         return;
     };
     if table.foreign_keys.last().is_none_or(|(oid, _)| *oid != integer(row, 1)) {
@@ -283,6 +286,10 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) {
             schema = said;
             is_described = true;
         }
+    }
+    // It cannot be written, so that a schema leaves it out.
+    if schema.generated.is_none() && integer(row, 9) != 0 {
+        return;
     }
     if !is_described {
         schema.default = default;
@@ -366,6 +373,7 @@ impl CatalogTable {
             places.iter().filter_map(|place| names.get(*place).cloned()).collect()
         };
         let mut builder = TableSchema::builder(self.name);
+        self.foreign_keys.retain(|(oid, _)| !self.partial_keys.contains(oid));
         for (_, key) in self.foreign_keys {
             let place = *key.columns.first()?;
             let own = self

@@ -59,7 +59,7 @@ pub use schema_plan::{
 pub use session::ServerSession;
 pub use statement_connection::{StatementConnection, query_table, scan_with};
 pub use statement_value::{StatementValue, kept_types, written_columns};
-pub use table::{AddTableRow, ServerTable, catalog_integer, catalog_text, read_catalog};
+pub use table::{AddTableRow, LostTable, ServerTable, catalog_integer, catalog_text, read_catalog};
 pub use texts::{StatementDialect, sql_operator};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};
 pub use violations::{

@@ -1,14 +1,14 @@
 //! What a connection of a database server does for its sessions.
 
 use crate::{
-    AddTableRow, Connector, Pool, RowSteps, SavepointStep, ServerBatch, ServerWrite,
+    AddTableRow, Connector, LostTable, Pool, RowSteps, SavepointStep, ServerBatch, ServerWrite,
     StatementValue, is_row_error, lock_rows, query_table, read_catalog, reject_table_changes,
     reject_vectors, rows_to_lock,
 };
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row, RowLock,
-    Run, SchemaChange, Select, Source, TableSchema, Value, Verb, WriteBatch,
+    Run, SchemaChange, SchemaDetails, Select, Source, TableSchema, Value, Verb, WriteBatch,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -232,11 +232,11 @@ pub trait ServerOperations: RowSteps + Send {
         self.run(None, &text, &StatementValue::parameters(parameters))
     }
 
-    /// The tables: those of [`CATALOG`](Self::CATALOG).
+    /// The tables of [`CATALOG`](Self::CATALOG), and those without a schema.
     ///
     /// # Errors
-    /// As [`Session::tables`](bobak_core::Session::tables).
-    fn tables(&mut self) -> Result<Vec<TableSchema>> {
+    /// Those of the server and the connection.
+    fn read_catalog(&mut self) -> Result<(Vec<TableSchema>, Vec<LostTable>)> {
         read_catalog(&self.dialect(), Self::CATALOG, |sql, add| {
             self.each(None, sql, &[], &mut |row| {
                 add(row);
@@ -245,12 +245,45 @@ pub trait ServerOperations: RowSteps + Send {
         })
     }
 
+    /// The tables: those of [`CATALOG`](Self::CATALOG).
+    ///
+    /// # Errors
+    /// As [`Session::tables`](bobak_core::Session::tables).
+    fn tables(&mut self) -> Result<Vec<TableSchema>> {
+        Ok(self.read_catalog()?.0)
+    }
+
     /// The views.
     ///
     /// # Errors
     /// As [`Session::views`](bobak_core::Session::views).
     fn views(&mut self) -> Result<Vec<TableSchema>> {
         Ok(Vec::new())
+    }
+
+    /// The tables of [`CATALOG`](Self::CATALOG) that have no schema, as losses.
+    ///
+    /// # Errors
+    /// Those of the server and the connection.
+    fn lost_tables(&mut self) -> Result<SchemaDetails> {
+        let mut details = SchemaDetails::default();
+        let (_, lost) = self.read_catalog()?;
+        for (name, columns) in &lost {
+            details.lose_table(name, columns.iter().map(String::as_str));
+        }
+        Ok(details)
+    }
+
+    /// What the schemas of the tables do not express: by default the tables without a schema, and the views.
+    ///
+    /// # Errors
+    /// As [`Session::schema_details`](bobak_core::Session::schema_details).
+    fn schema_details(&mut self) -> Result<SchemaDetails> {
+        let mut details = self.lost_tables()?;
+        for view in self.views()? {
+            details.lose(view.name(), "view");
+        }
+        Ok(details)
     }
 
     /// Rejects changes of the schema that no table of the engine can have, before anything is sent.

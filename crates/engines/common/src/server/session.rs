@@ -10,7 +10,7 @@ use crate::{
 use bobak_core::engine::fallback;
 use bobak_core::{
     Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange,
-    Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
+    SchemaDetails, Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -246,6 +246,10 @@ where
 
     fn views(&self) -> Result<Vec<TableSchema>> {
         self.read(|| true, C::Connection::views)
+    }
+
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        self.read(|| true, C::Connection::schema_details)
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -62,7 +62,10 @@ pub fn catalog_integer(row: &dyn Row, place: usize) -> Option<i64> {
     }
 }
 
-/// Reads tables: `parts` are queries of the catalog, each with what takes note of its rows, whose first column is the table's
+/// The name of a table without a schema, and those of its columns.
+pub type LostTable = (String, Vec<String>);
+
+/// Reads tables, and the names of those that have no schema: `parts` are queries of the catalog, each with what takes note of its rows, whose first column is the table's
 /// name in the database. The rows of the first are the tables, in order.
 ///
 /// # Errors
@@ -71,7 +74,7 @@ pub fn read_catalog<N: StatementDialect>(
     names: &N,
     parts: &[(&str, AddTableRow)],
     mut read: impl FnMut(&str, &mut dyn FnMut(&dyn Row)) -> Result<()>,
-) -> Result<Vec<TableSchema>> {
+) -> Result<(Vec<TableSchema>, Vec<LostTable>)> {
     let mut order: Vec<String> = Vec::new();
     let mut found: BTreeMap<String, ServerTable> = BTreeMap::new();
     for (at, (sql, add)) in parts.iter().enumerate() {
@@ -86,8 +89,17 @@ pub fn read_catalog<N: StatementDialect>(
             }
         })?;
     }
-    let tables = order.iter().filter_map(|name| found.remove(name));
-    Ok(tables.filter_map(|table| table.into_schema(names)).collect())
+    let (mut tables, mut lost) = (Vec::new(), Vec::new());
+    let found = order.iter().filter_map(|name| found.remove(name));
+    for table in found.filter(|table| !table.is_hidden) {
+        let columns = table.columns.iter().map(|column| column.name.to_string()).collect();
+        let known = (table.name.clone(), columns);
+        match table.into_schema(names) {
+            Some(table) => tables.push(table),
+            None => lost.push(known),
+        }
+    }
+    Ok((tables, lost))
 }
 
 impl ServerTable {
@@ -128,9 +140,6 @@ impl ServerTable {
     }
 
     fn into_schema<N: StatementDialect>(mut self, names: &N) -> Option<TableSchema> {
-        if self.is_hidden {
-            return None;
-        }
         self.own(names).or_else(|| self.foreign())
     }
 

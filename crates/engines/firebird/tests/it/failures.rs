@@ -154,6 +154,49 @@ fn tables_of_other_programs_are_read_and_written() {
 }
 
 #[test]
+fn what_a_schema_lacks_is_listed() {
+    if !has_server() {
+        return;
+    }
+    let engine = settings().connect().unwrap();
+    let losses = || -> Vec<String> {
+        let details = engine.session().unwrap().schema_details().unwrap();
+        details.losses.iter().map(ToString::to_string).collect()
+    };
+    let [tag, person] = [tables::tag(), tables::person()].map(Result::unwrap);
+    Probe::with_tables(&engine, &[&tag, &person]).unwrap();
+    assert_eq!(losses(), [""; 0]);
+    for sql in [
+        "CREATE DOMAIN positive AS INTEGER CHECK (VALUE > 0)",
+        "CREATE TABLE keyless (a INTEGER)",
+        "CREATE TABLE cased (id INTEGER PRIMARY KEY, \"UPPER\" INTEGER, \"upper\" INTEGER)",
+        "CREATE TABLE ruled (id INTEGER PRIMARY KEY, a positive, b INTEGER DEFAULT 7, \
+         c COMPUTED BY (b * 2), CONSTRAINT few CHECK (b < 100))",
+        "CREATE DESCENDING INDEX last_first ON ruled (b)",
+        "CREATE INDEX twice ON ruled COMPUTED BY (b * 2)",
+        "CREATE VIEW shown AS SELECT id FROM ruled",
+        "CREATE TRIGGER noted FOR ruled BEFORE INSERT AS BEGIN END",
+        "CREATE SEQUENCE numbers",
+    ] {
+        run(&engine, sql).unwrap();
+    }
+    let expected = [
+        "keyless: the table: it has no key",
+        "cased: the table: it has columns whose names differ only in case",
+        "shown: view",
+        "ruled: generated column c",
+        "ruled: trigger noted",
+        "numbers: sequence",
+        "ruled: default of column b",
+        "ruled: CHECK of the domain of column a",
+        "ruled: constraint few: CHECK",
+        "ruled: descending order of index last_first",
+        "ruled: index over an expression: twice",
+    ];
+    assert_eq!(losses(), expected);
+}
+
+#[test]
 fn a_statement_is_cancelled() {
     if !has_server() {
         return;

@@ -54,6 +54,7 @@ pub(crate) struct ColumnDescription {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CatalogList<'a> {
     Tables,
+    Views,
     Columns,
     /// The key of a table.
     Key(&'a str),
@@ -386,17 +387,18 @@ impl OdbcStatement {
     /// Requests a list from the driver.
     pub(crate) fn list(&mut self, list: CatalogList<'_>) -> Result<()> {
         let table = match list {
-            CatalogList::Tables | CatalogList::Columns => Vec::new(),
+            CatalogList::Tables | CatalogList::Views | CatalogList::Columns => Vec::new(),
             CatalogList::Key(table)
             | CatalogList::ForeignKeys(table)
             | CatalogList::Indexes(table) => wide(table),
         };
-        let (handle, name, kind, any) = (self.handle, table.as_ptr(), wide("TABLE"), null());
+        let kind = wide(if matches!(list, CatalogList::Views) { "VIEW" } else { "TABLE" });
+        let (handle, name, any) = (self.handle, table.as_ptr(), null());
         use odbc_sys::{SQLColumnsW, SQLForeignKeysW, SQLPrimaryKeysW, SQLTablesW};
         // SAFETY: the texts end with a NUL; what is null is not given. The last: all indexes, with the numbers at hand.
         let done = unsafe {
             match list {
-                CatalogList::Tables => {
+                CatalogList::Tables | CatalogList::Views => {
                     SQLTablesW(handle, any, 0, any, 0, any, 0, kind.as_ptr(), WHOLE)
                 }
                 CatalogList::Columns => SQLColumnsW(handle, any, 0, any, 0, any, 0, any, 0),

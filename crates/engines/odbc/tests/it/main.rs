@@ -5,6 +5,7 @@
 
 mod conformance; // the suite that every engine passes
 mod failures;
+mod losses;
 mod lying_drivers; // what goes wrong, and a file of SQLite
 mod moments;
 mod stores; // a schema or a database for each test

@@ -18,7 +18,7 @@ use self::state::SessionState;
 use crate::batch;
 use crate::database::Database;
 use crate::protocol::row::PgColumn;
-use crate::schema::{alter, details};
+use crate::schema::alter;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
@@ -27,7 +27,7 @@ use bobak_core::{
     TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use bobak_engine_common::in_row_callback;
-use bobak_sql::server::postgres_catalog as catalog;
+use bobak_sql::server::{postgres_catalog as catalog, postgres_details};
 use std::cell::{Cell, RefCell, RefMut};
 use std::io::Read;
 use std::sync::Arc;
@@ -206,7 +206,7 @@ impl Session for PgSession<'_> {
 
     fn schema_details(&self) -> Result<SchemaDetails> {
         let mut state = self.state()?;
-        state.with(details::read)
+        state.with(|state, connection| postgres_details::read(&mut state.server(connection)))
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {

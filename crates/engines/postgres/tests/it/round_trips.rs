@@ -3,7 +3,8 @@
 use crate::failures::through_proxy;
 use crate::support::{Schema, url};
 use bobak_core::TransactionControl::{Begin, Commit, Release, Rollback, RollbackTo, Savepoint};
-use bobak_core::{ErrorKind, GeneratedKey, OnError, Outcome, Select, Source, Value};
+use bobak_core::{Engine, ErrorKind, GeneratedKey, OnError, Outcome, Select, Source, Value};
+use bobak_postgres::Postgres;
 use bobak_testkit::{Entry, Probe, row, tables};
 
 #[test]
@@ -183,4 +184,36 @@ fn a_few_rows_are_one_statement_and_get_keys_in_order() {
     let error = insert(&["c", "y", "d"]).unwrap_err();
     assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(1)));
     assert_eq!(probe.count(&person).unwrap(), 5);
+}
+
+/// A column that the server computes cannot be written: a schema leaves it out, and a copy lists it.
+#[test]
+fn generated_columns_of_other_programs_are_left_out() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let engine = Postgres::open(&schema.url("")).unwrap();
+    let session = engine.session().unwrap();
+    for sql in [
+        "CREATE TABLE made (id int PRIMARY KEY, a int, half int GENERATED ALWAYS AS (a / 2 + length('x')) STORED, b int)",
+        "CREATE INDEX by_half ON made (half)",
+        "CREATE TABLE cased (id int PRIMARY KEY, \"UPPER\" int, \"upper\" int)",
+    ] {
+        session.execute(sql, &[]).unwrap();
+    }
+    let made = std::sync::Arc::new(engine.tables().unwrap().remove(0));
+    let probe = Probe::new(&engine).unwrap();
+    probe.insert(&made, row![1, 10, 7]).unwrap();
+    let rows = (2..600).map(|id| Entry::insert(&made, row![id, 10, 7])).collect::<Vec<_>>();
+    probe.batch(&rows, OnError::Stop).outcomes().unwrap();
+    probe.update(&made, row![1, 20, 8]).unwrap();
+    assert_eq!(probe.get(&made, row![1]).unwrap(), Some(row![1, 20, 8]));
+    assert_eq!(probe.count(&made).unwrap(), 599);
+    let losses = session.schema_details().unwrap().losses;
+    let own =
+        losses.iter().map(ToString::to_string).filter(|loss| !loss.contains("another schema"));
+    let expected = [
+        "cased: the table: it has columns whose names differ only in case",
+        "made: generated column half",
+    ];
+    assert_eq!(own.collect::<Vec<_>>(), expected);
 }

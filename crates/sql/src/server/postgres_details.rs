@@ -1,13 +1,12 @@
 //! What a database has that [`TableSchema`]s do not express: all that a copy would lose.
 
-use crate::connection::Connection;
-use crate::session::state::SessionState;
-use crate::table_info::SQL;
+use super::postgres_catalog::{integer, text, with_checks};
+use super::{SqlServer, TableWithChecks};
+use crate::{Dialect, SEARCH_COLUMN, declared_type};
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
 use bobak_core::{ColumnSchema, Result, Row, SchemaDetails, TableSchema};
-use bobak_sql::declared_type;
-use bobak_sql::server::TableWithChecks;
-use bobak_sql::server::postgres_catalog::{integer, text, with_checks};
+
+const SQL: Dialect = Dialect::Postgres;
 
 const RELATIONS: &str = "SELECT n.nspname::text, c.relname::text, c.relkind::text, \
     n.nspname = current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
@@ -60,45 +59,48 @@ const OTHERS: &str = "SELECT tablename::text, 'rule ' || rulename FROM pg_rules 
 ///
 /// # Errors
 /// Those of the server and the connection.
-pub(crate) fn read(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-) -> Result<SchemaDetails> {
-    let tables = with_checks(&mut state.server(connection))?;
+pub fn read(server: &mut dyn SqlServer) -> Result<SchemaDetails> {
+    let tables = with_checks(server)?;
     let with_checks = |name: &str| tables.iter().find(|table| table.schema.name() == name);
     let find = |name: &str| with_checks(name).map(|table| &table.schema);
-    let mut details = SchemaDetails::default();
-    state.ask(connection, RELATIONS, &[], |row| relation(row, &find, &mut details))?;
-    state.ask(connection, COLUMNS, &[], |row| {
+    let (mut details, mut columns) = (SchemaDetails::default(), SchemaDetails::default());
+    let mut names = Vec::new();
+    server.ask(COLUMNS, &[], &mut |row| {
+        names.push((text(row, 0), text(row, 1)));
         if let Some(table) = find(&text(row, 0)).filter(|table| !is_change_log_table(table.name()))
         {
-            column(row, table, &mut details);
+            column(row, table, &mut columns);
         }
     })?;
-    state.ask(connection, CONSTRAINTS, &[], |row| {
+    let columns_of = |table: &str| -> Vec<&str> {
+        names.iter().filter(|(of, _)| of == table).map(|(_, name)| name.as_str()).collect()
+    };
+    server.ask(RELATIONS, &[], &mut |row| relation(row, &find, &columns_of, &mut details))?;
+    details.losses.append(&mut columns.losses);
+    server.ask(CONSTRAINTS, &[], &mut |row| {
         if let Some(table) = with_checks(&text(row, 0)) {
             constraint(row, table, &mut details);
         }
     })?;
-    state.ask(connection, INDEXES, &[], |row| {
+    server.ask(INDEXES, &[], &mut |row| {
         if find(&text(row, 0)).is_some() {
             index(row, &mut details);
         }
     })?;
-    let triggers = bobak_sql::list_triggers(bobak_sql::Dialect::Postgres);
-    state.ask(connection, triggers, &[], |row| {
+    server.ask(crate::list_triggers(SQL), &[], &mut |row| {
         let name = text(row, 1);
         if !is_capture_trigger(&name) {
             details.lose(&text(row, 0), format!("trigger {name}"));
         }
     })?;
-    state.ask(connection, OTHERS, &[], |row| details.lose(&text(row, 0), text(row, 1)))?;
+    server.ask(OTHERS, &[], &mut |row| details.lose(&text(row, 0), text(row, 1)))?;
     Ok(details)
 }
 
 fn relation<'t>(
     row: &dyn Row,
     find: &dyn Fn(&str) -> Option<&'t TableSchema>,
+    columns: &dyn Fn(&str) -> Vec<&'t str>,
     details: &mut SchemaDetails,
 ) {
     let (schema, name) = (text(row, 0), text(row, 1));
@@ -112,7 +114,7 @@ fn relation<'t>(
         ("v", _) => details.lose(&name, "view"),
         ("m", _) => details.lose(&name, "materialized view"),
         _ if is_change_log_table(&name) => {}
-        _ if find(&name).is_none() => details.lose(&name, "the table: it has no key"),
+        _ if find(&name).is_none() => details.lose_table(&name, columns(&name)),
         ("p", _) => details.lose(&name, "partitions"),
         _ => {}
     }
@@ -121,6 +123,9 @@ fn relation<'t>(
 fn column(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
     let name = text(row, 1);
     let Some(column) = table.column(&name).ok().and_then(|at| table.columns().get(at)) else {
+        if integer(row, 3) != 0 && name != SEARCH_COLUMN {
+            details.lose(table.name(), format!("generated column {name}"));
+        }
         return;
     };
     let (sql_type, default, collation) = (text(row, 2), text(row, 4), text(row, 5));
@@ -131,9 +136,6 @@ fn column(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
     if short_name(&sql_type) != kept && !is_wider_key {
         let what = format!("type {sql_type} of column {name}, which becomes {kept}");
         details.lose(table.name(), what);
-    }
-    if integer(row, 3) != 0 && column.generated.is_none() {
-        details.lose(table.name(), format!("generated column {name}"));
     }
     let is_kept = column.default.is_some() || default.is_empty() || default.starts_with("NULL");
     if !is_kept && !is_key_sequence(table, column, &default) {
