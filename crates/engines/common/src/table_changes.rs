@@ -47,7 +47,7 @@ pub fn reject_searches(changes: &[SchemaChange], name: &str) -> Result<()> {
     match searched {
         None => Ok(()),
         Some(table) => {
-            let message = format!("full-text search, on {name}");
+            let message = format!("full-text search is not supported by {name}");
             Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
         }
     }
@@ -68,7 +68,7 @@ pub fn reject_vectors(changes: &[SchemaChange], name: &str) -> Result<()> {
     match tables.find(has_vector) {
         None => Ok(()),
         Some(table) => {
-            let message = format!("columns of vectors, on {name}");
+            let message = format!("columns of vectors are not supported by {name}");
             Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
         }
     }
@@ -87,7 +87,7 @@ pub fn reject_table_changes(changes: &[SchemaChange], server: &str) -> Result<()
         None => reject_other_changes(changes, server),
         Some(change) => {
             let message = format!(
-                "changes of a table's form and drops of tables, on {server}: make them with its own tools"
+                "Bobak does not change the forms of tables, nor drop them, on {server}: use its own tools"
             );
             Err(unsupported(&message, change.table()))
         }
@@ -116,7 +116,12 @@ pub fn reject_other_changes(changes: &[SchemaChange], server: &str) -> Result<()
             | SchemaChange::AddIndex { .. }
             | SchemaChange::AddReference { .. }
             | SchemaChange::AddForeignKey { .. } => {}
-            _ => return Err(unsupported(&format!("change capture, on {server}"), table)),
+            _ => {
+                return Err(unsupported(
+                    &format!("change capture is not supported by {server}"),
+                    table,
+                ));
+            }
         }
         reject_deferred(table, server)?;
     }
@@ -131,7 +136,9 @@ fn reject_deferred(table: &TableSchema, server: &str) -> Result<()> {
     match table.all_foreign_keys().iter().find(|key| key.deferred) {
         None => Ok(()),
         Some(key) => {
-            let message = format!("foreign keys that are checked at the commit, on {server}");
+            let message = format!(
+                "foreign keys that are checked at the commit are not supported by {server}"
+            );
             let error = Error::new(ErrorKind::Unsupported, message);
             let columns = table.column_names(&key.columns);
             Err(error.in_table(table.name().to_owned()).in_column(columns))

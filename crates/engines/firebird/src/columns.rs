@@ -84,7 +84,7 @@ pub(crate) fn sql_type(table: &TableSchema, place: usize) -> Result<String> {
             Some(bytes) => return Ok(format!("VARCHAR({bytes}) CHARACTER SET OCTETS")),
             None => "BLOB SUB_TYPE BINARY",
         },
-        _ => return Err(unsupported("columns of any type, on Firebird", table, place)),
+        _ => return Err(unsupported("Firebird has no columns of any type", table, place)),
     };
     Ok(name.to_owned())
 }

@@ -91,7 +91,7 @@ pub(crate) fn moved(name: &str, table: &TableSchema, connection: i64) -> Result<
 }
 
 fn description(table: &TableSchema) -> Result<String> {
-    let json = table_to_json(table).to_string();
+    let json = in_three_bytes(&table_to_json(table).to_string());
     if json.len() <= LONGEST {
         return Ok(json);
     }
@@ -101,6 +101,21 @@ fn description(table: &TableSchema) -> Result<String> {
         json.len()
     );
     Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
+}
+
+/// JSON without characters of four bytes, which comments of version 3 do not have: escapes stand for them.
+fn in_three_bytes(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter.len_utf8() {
+            4 => {
+                let units = letter.encode_utf16(&mut [0; 2]).to_vec();
+                text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            _ => text.push(letter),
+        }
+    }
+    text
 }
 
 fn text(name: &str, comment: &str) -> String {

@@ -11,8 +11,12 @@ use std::borrow::Cow;
 
 impl StatementDialect for Names {
     fn stored<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        let is_long = if self.is_short { name.len() > 31 } else { name.chars().count() > 63 };
-        if is_long { substitute('n', &[name]).into() } else { swap_case(name) }
+        // Version 3 has no names with characters of four bytes.
+        let is_other = match self.is_short {
+            true => name.len() > 31 || name.chars().any(|letter| letter.len_utf8() == 4),
+            false => name.chars().count() > 63,
+        };
+        if is_other { substitute('n', &[name]).into() } else { swap_case(name) }
     }
 
     fn shown(&self, name: &str) -> String {

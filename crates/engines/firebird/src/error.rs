@@ -4,8 +4,8 @@ use crate::names::swap_case;
 use crate::wire::{Status, WireError};
 use bobak_core::{Error, ErrorKind, TableSchema};
 use bobak_engine_common::{
-    DUPLICATE, REFERENCE, REQUIRED, ServerPhase, about_table, connecting_kind, index_columns,
-    violated_check,
+    DUPLICATE, REFERENCE, REQUIRED, ServerPhase, about_table, connecting_kind, connecting_text,
+    index_columns, violated_check,
 };
 
 const LOCK_CONFLICT: i32 = 335_544_345;
@@ -184,7 +184,7 @@ pub(crate) fn connecting(error: WireError, place: &str) -> Error {
             let error = of_status(status, ServerPhase::Read);
             (error.kind(), error.message().to_owned())
         }
-        WireError::Io(io) => (connecting_kind(io), io.to_string()),
+        WireError::Io(io) => (connecting_kind(io), connecting_text(io)),
     };
     Error::new(kind, format!("could not connect to '{place}': {text}")).with_source(error)
 }

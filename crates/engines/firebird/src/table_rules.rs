@@ -201,7 +201,7 @@ fn computed_index(
         column.is_some_and(|column| matches!(column.ty, Type::F32 | Type::F64))
     };
     if let Some(&place) = columns.iter().find(is_float).filter(|_| unique) {
-        let message = "floats along with texts or NULLs in a unique index, on Firebird";
+        let message = "on Firebird, no unique index has floats along with texts or NULLs";
         return Err(column_error(table, &[place], (ErrorKind::Unsupported, message)));
     }
     let parts: Vec<String> = columns.iter().map(|&place| exact(names, table, place)).collect();

@@ -74,7 +74,7 @@ pub(crate) fn sent_kind(table: &TableSchema, place: usize) -> Result<SentKind> {
             SentKind::Bytes(Some(BYTES))
         }
         Type::Bytes => SentKind::Bytes(None),
-        _ => return Err(unsupported("columns of any type, on SQL Server", table, place)),
+        _ => return Err(unsupported("SQL Server has no columns of any type", table, place)),
     })
 }
 

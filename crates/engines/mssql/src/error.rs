@@ -3,8 +3,8 @@
 use crate::wire::{MssqlError, TdsError};
 use bobak_core::{Error, ErrorKind, TableSchema};
 use bobak_engine_common::{
-    DUPLICATE, REQUIRED, ServerPhase, about_table, column_error, connecting_kind, index_columns,
-    no_key_left, violated_check, violated_reference,
+    DUPLICATE, REQUIRED, ServerPhase, about_table, column_error, connecting_kind, connecting_text,
+    index_columns, no_key_left, violated_check, violated_reference,
 };
 
 /// A constraint rejects the row.
@@ -158,7 +158,7 @@ pub(crate) fn connecting(error: TdsError, place: &str) -> Error {
             let error = of_server(server, ServerPhase::Read, None);
             (error.kind(), error.message().to_owned())
         }
-        TdsError::Io(io) => (connecting_kind(io), io.to_string()),
+        TdsError::Io(io) => (connecting_kind(io), connecting_text(io)),
         TdsError::Tls(message) => (ErrorKind::Denied, message.clone()),
         TdsError::Cancelled => (ErrorKind::Timeout, error.to_string()),
     };

@@ -324,7 +324,7 @@ impl TransactionConnection for Connection {
 
     fn savepoint(&mut self, step: SavepointStep, name: &str) -> Result<()> {
         if self.product.kind == ProductKind::Other {
-            let message = "savepoints, in a database that Bobak does not know";
+            let message = "Bobak does not know how this database sets savepoints";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.command(&step.text(name))

@@ -191,7 +191,7 @@ fn run_here(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     if select.lock.is_some() {
-        let message = "row locks, in a database that Bobak does not know";
+        let message = "Bobak does not know how this database locks rows";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     query_table(connection, select, row)

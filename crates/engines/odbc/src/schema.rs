@@ -60,7 +60,8 @@ pub(crate) fn reject_unsupported(changes: &[SchemaChange]) -> Result<()> {
     bobak_engine_common::reject_vectors(changes, "ODBC")?;
     match changes.iter().find(|change| matches!(change, SchemaChange::Track { .. })) {
         Some(change) => {
-            let message = "change capture through ODBC: use the database's own engine";
+            let message =
+                "change capture is not supported through ODBC: use the database's own engine";
             let error = Error::new(ErrorKind::Unsupported, message);
             Err(error.in_table(change.table().name().to_owned()))
         }
@@ -80,8 +81,8 @@ pub(crate) fn alter(connection: &mut Connection, changes: &[SchemaChange]) -> Re
             changes.iter().try_for_each(|change| alter_sqlite(connection, change))
         }
         ProductKind::Other => {
-            let message = "changes of the schema, in a database that Bobak does not know: make \
-                           them with its own tools";
+            let message = "Bobak does not know how the schema of this database is changed: use the \
+                           database's own tools";
             Err(Error::new(ErrorKind::Unsupported, message))
         }
     };
@@ -116,14 +117,17 @@ fn alter_sqlite(connection: &mut Connection, change: &SchemaChange) -> Result<()
             vec![bobak_sql::add_index(sqlite, table, *index)?]
         }
         other => {
-            let message = "this change of a table, on SQLite through ODBC: use the engine `sqlite`";
+            let message = "through ODBC, this change of a table of SQLite is not supported: use the engine `sqlite`";
             return Err(unsupported(message, other.table()));
         }
     };
     let table = change.table();
     if table.columns().iter().any(|column| column.collation == bobak_core::Collation::UnicodeNoCase)
     {
-        return Err(unsupported("a Unicode collation, on SQLite through ODBC", table));
+        return Err(unsupported(
+            "SQLite has no Unicode collations through ODBC: use the engine `sqlite`",
+            table,
+        ));
     }
     texts.iter().try_for_each(|text| SqlServer::run(connection, table, text))
 }

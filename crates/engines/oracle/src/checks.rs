@@ -87,7 +87,7 @@ impl CheckDialect for OracleStatements {
 
     fn length(&self, value: &str, is_bytes: bool) -> Result<String> {
         if is_bytes {
-            let message = "a CHECK of the length of bytes, on Oracle";
+            let message = "Oracle has no CHECK of the length of bytes";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         Ok(format!("(CASE WHEN {value} = CHR(0) THEN 0 ELSE LENGTH({value}) END)"))

@@ -45,7 +45,7 @@ pub(crate) fn oracle_type(table: &TableSchema, place: usize) -> Result<OracleTyp
         Type::Bytes if is_indexed(table, place) => OracleType::Raw(BYTES),
         Type::Bytes => OracleType::Blob,
         _ => {
-            let error = Error::new(ErrorKind::Unsupported, "columns of any type, on Oracle");
+            let error = Error::new(ErrorKind::Unsupported, "Oracle has no columns of any type");
             return Err(in_column(error, table, Some(place)));
         }
     })

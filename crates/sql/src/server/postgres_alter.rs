@@ -264,16 +264,16 @@ pub fn check(table: &TableSchema) -> Result<()> {
         let at_column = |error: Error| error.in_column(column.name.to_string());
         let place = |error: Error| at_column(error.in_table(table.name().to_owned()));
         if column.ty == Type::Any || column.storage == Storage::Any {
-            let message = "a column of any class: PostgreSQL's columns have one type each";
+            let message = "PostgreSQL has no columns of any class: each has one type";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
         if keys.iter().any(|key| key.columns.contains(&at)) && column.collation != Collation::Binary
         {
-            let message = "a foreign key between text columns that ignore case";
+            let message = "PostgreSQL has no foreign key between text columns that ignore case";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
         if matches!(&column.default, Some(Value::Text(text)) if text.contains('\0')) {
-            let message = "a default with a NUL, which PostgreSQL cannot store in a text";
+            let message = "the default has a NUL, which PostgreSQL cannot store in a text";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
     }

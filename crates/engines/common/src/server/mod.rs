@@ -63,8 +63,8 @@ pub use table::{AddTableRow, LostTable, ServerTable, catalog_integer, catalog_te
 pub use texts::{StatementDialect, sql_operator};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};
 pub use violations::{
-    DUPLICATE, REFERENCE, REQUIRED, about_table, column_error, connecting_kind, in_constraint,
-    index_columns, violated_check, violated_reference,
+    DUPLICATE, REFERENCE, REQUIRED, about_table, column_error, connecting_kind, connecting_text,
+    in_constraint, index_columns, violated_check, violated_reference,
 };
 
 /// What the servers of databases with SQL have in common.

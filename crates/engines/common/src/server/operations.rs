@@ -180,7 +180,7 @@ pub trait ServerOperations: RowSteps + Send {
     /// # Errors
     /// `Busy` if another transaction has locked it.
     fn lock_row(&mut self, _: &Select, _: RowLock, _: &mut Vec<Value<'static>>) -> Result<bool> {
-        Err(Error::new(ErrorKind::Unsupported, "row locks, on this server"))
+        Err(Error::new(ErrorKind::Unsupported, "row locks are not supported on this server"))
     }
 
     /// Runs a query of a table.

@@ -83,6 +83,15 @@ pub fn violated_reference(table: &TableSchema, is_named: impl Fn(&str) -> bool) 
     Some(column_error(table, &key.columns, (ErrorKind::Constraint, REFERENCE)))
 }
 
+/// Why a connection cannot be opened.
+#[must_use]
+pub fn connecting_text(error: &io::Error) -> String {
+    match connecting_kind(error) {
+        ErrorKind::Timeout => "the server did not answer in time (`connect_timeout`)".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// What it means that a connection cannot be opened.
 #[must_use]
 pub fn connecting_kind(error: &io::Error) -> ErrorKind {

@@ -3,7 +3,10 @@
 
 use crate::stores::{has_server, new_url, settings};
 use bobak_core::TransactionControl::{Begin, Commit};
-use bobak_core::{Engine, ErrorKind, Interrupt, OnError, Outcome, Parameter, Source, Type};
+use bobak_core::{
+    ColumnSchema, Engine, ErrorKind, Interrupt, OnError, Outcome, Parameter, SchemaChange, Source,
+    TableSchema, Type,
+};
 use bobak_firebird::{Firebird, FirebirdBuilder};
 use bobak_testkit::{Entry, NULL, Probe, isolation, row, tables};
 use std::time::Duration;
@@ -48,6 +51,49 @@ fn another_server_is_none_of_firebird() {
     let (kind, message) = kind_of(&format!("firebird://a:b@127.0.0.1:{port}/x"));
     assert_eq!(kind, ErrorKind::Config, "{message}");
     thread.join().unwrap();
+}
+
+#[test]
+fn a_server_that_says_nothing_is_a_timeout() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("firebird://a:b@{}/x", listener.local_addr().unwrap());
+    let builder = FirebirdBuilder::from_url(&url).unwrap();
+    let error = builder.connect_timeout(Duration::from_millis(200)).connect().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert!(error.message().ends_with("did not answer in time (`connect_timeout`)"), "{error}");
+}
+
+#[test]
+fn names_with_characters_of_four_bytes_are_kept() {
+    if !has_server() {
+        return;
+    }
+    let engine = settings().connect().unwrap();
+    let table = TableSchema::builder("na\u{ef}ve \u{1f600}")
+        .column(ColumnSchema::new("id", Type::I64))
+        .column(ColumnSchema::new("\u{1f600}", Type::Text).nullable(true))
+        .key(["id"])
+        .build()
+        .unwrap();
+    let table = std::sync::Arc::new(table);
+    let probe = Probe::with_tables(&engine, &[&table]).unwrap();
+    probe.insert(&table, row![1, "\u{1f600}"]).unwrap();
+    assert_eq!(probe.all(&table).unwrap(), [row![1, "\u{1f600}"]]);
+    let found = engine.tables().unwrap().remove(0);
+    assert_eq!((found.name(), &found.columns()[1].name), (table.name(), &table.columns()[1].name));
+}
+
+#[test]
+fn what_is_not_supported_is_said_in_a_sentence() {
+    if !has_server() {
+        return;
+    }
+    let engine = settings().connect().unwrap();
+    let table = tables::tag().unwrap();
+    Probe::with_tables(&engine, &[&table]).unwrap();
+    let track = SchemaChange::Track { table, history: false };
+    let error = engine.session().unwrap().alter(&[track]).unwrap_err();
+    assert_eq!(error.message(), "change capture is not supported by Firebird");
 }
 
 #[test]

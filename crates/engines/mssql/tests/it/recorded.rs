@@ -59,6 +59,16 @@ fn another_server_is_no_sql_server() {
 }
 
 #[test]
+fn a_server_that_says_nothing_is_a_timeout() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = listener.local_addr().unwrap();
+    let builder = MssqlBuilder::from_url(&format!("mssql://a:b@{place}/x")).unwrap();
+    let error = builder.connect_timeout(Duration::from_millis(200)).connect().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert!(error.message().ends_with("did not answer in time (`connect_timeout`)"), "{error}");
+}
+
+#[test]
 fn values_of_every_type_arrive() {
     let described: [(&str, &[u8]); 14] = [
         ("int", &[0x38]),

@@ -171,7 +171,8 @@ fn counted(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
 
 fn length(bytes: usize) -> Result<[u8; 4]> {
     let length = i32::try_from(bytes).ok().filter(|length| *length < 1 << 30);
-    let too_long = || Error::new(ErrorKind::Unsupported, "a value over 1 GiB");
+    let too_long =
+        || Error::new(ErrorKind::Unsupported, "PostgreSQL cannot store a value over 1 GiB");
     length.map(i32::to_be_bytes).ok_or_else(too_long)
 }
 
