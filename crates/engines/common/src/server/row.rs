@@ -126,12 +126,13 @@ impl ServerRow {
         Ok(ServerValue::Text(start, end))
     }
 
-    /// The text of a number, of which so many digits are decimals.
+    /// The text of a number, of which so many digits are decimals, without zeros at their end.
     pub fn number_text(&mut self, digits: i128, decimals: usize) -> ServerValue {
         let text = format!("{:0>width$}", digits.unsigned_abs(), width = decimals + 1);
         let (whole, part) = text.split_at(text.len() - decimals);
         let sign = if digits < 0 { "-" } else { "" };
-        let point = if decimals > 0 { "." } else { "" };
+        let part = part.trim_end_matches('0');
+        let point = if part.is_empty() { "" } else { "." };
         let (start, end) = self.append(format!("{sign}{whole}{point}{part}").as_bytes());
         ServerValue::Text(start, end)
     }
@@ -172,6 +173,18 @@ impl Row for ServerRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_no_zeros_at_the_end_of_their_decimals() {
+        let mut row = ServerRow::new(vec![ResultColumn::new("n", Type::Text)], true);
+        for (digits, decimals, expected) in
+            [(1_500, 3, "1.5"), (-5, 3, "-0.005"), (100, 0, "100"), (0, 2, "0"), (2_000, 3, "2")]
+        {
+            row.begin(&[]);
+            row.push(|row, _| Ok(row.number_text(digits, decimals))).unwrap();
+            assert_eq!(row.get(0), ValueRef::Text(expected));
+        }
+    }
 
     #[test]
     fn nan_is_no_value() {

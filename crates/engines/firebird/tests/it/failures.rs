@@ -183,7 +183,7 @@ fn tables_of_other_programs_are_read_and_written() {
     assert_eq!(probe.all(&employee).unwrap(), [ada]);
     let made = probe.insert(&employee, row![NULL, "Bob", 5_000, day, 0, "1.5", "yy", 0]).unwrap();
     assert!(matches!(made, Outcome::Inserted(Some(_))), "{made:?}");
-    let bob = row![2, "Bob", 5_000, day, 0, "1.500000", "yy", 0];
+    let bob = row![2, "Bob", 5_000, day, 0, "1.5", "yy", 0];
     assert_eq!(probe.get(&employee, row![2]).unwrap(), Some(bob));
     for (place, value) in [(2, 5_001), (3, 1), (4, 50)] {
         let mut wrong = row![NULL, "Eve", NULL, NULL, NULL, NULL, NULL, NULL];

@@ -64,6 +64,19 @@ pub(crate) enum CatalogList<'a> {
     Indexes(&'a str),
 }
 
+impl CatalogList<'_> {
+    /// The function that gives it.
+    const fn function(self) -> &'static str {
+        match self {
+            Self::Tables | Self::Views => "SQLTables",
+            Self::Columns => "SQLColumns",
+            Self::Key(_) => "SQLPrimaryKeys",
+            Self::ForeignKeys(_) => "SQLForeignKeys",
+            Self::Indexes(_) => "SQLStatistics",
+        }
+    }
+}
+
 /// `SQL_PARAM_ERROR` and `SQL_PARAM_UNUSED`: a row that failed, one that was not tried.
 const FAILED: [u16; 2] = [5, 7];
 
@@ -411,7 +424,13 @@ impl OdbcStatement {
                 }
             }
         };
-        self.check(done)
+        self.check(done).map_err(|mut error| {
+            // The driver manager does not say which.
+            if error.diagnostic.state == "IM001" {
+                error.diagnostic.message = format!("the ODBC driver has no {}", list.function());
+            }
+            error
+        })
     }
 }
 
