@@ -85,7 +85,7 @@ impl Connection {
             let is_set = setting.is_some_and(|setting| text.to_lowercase().contains(setting));
             if driver.contains(name) && !is_set {
                 drop(channel);
-                // Of a setting that is there twice, the drivers take the last.
+                // Of a setting that is given twice, the drivers take the last.
                 channel = connect(&format!("{};{more}", text.trim_end_matches(';')))?;
                 break;
             }
@@ -347,7 +347,7 @@ fn connect(text: &str, seconds: u32) -> Result<Channel> {
     // A driver with a timeout of its own has a second to say what it has waited for.
     match receive.recv_timeout(Duration::from_secs(u64::from(seconds) + 1)) {
         Ok(connected) => connected.map_err(|failed| error::connecting(failed, text)),
-        Err(_) => Err(error::not_answered(text)),
+        Err(_) => Err(error::connect_timeout(text)),
     }
 }
 

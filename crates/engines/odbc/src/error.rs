@@ -73,10 +73,11 @@ pub(crate) fn connecting(error: OdbcError, connection_string: &str) -> Error {
 
 /// The error for a server that does not answer while a connection is opened.
 #[cold]
-pub(crate) fn not_answered(connection_string: &str) -> Error {
+pub(crate) fn connect_timeout(connection_string: &str) -> Error {
     let shown = without_password(connection_string);
-    let message =
-        format!("could not connect to '{shown}': it did not answer in time (`connect_timeout`)");
+    let message = format!(
+        "could not connect to '{shown}': the server did not answer in time (`connect_timeout`)"
+    );
     Error::new(ErrorKind::Timeout, message)
 }
 
