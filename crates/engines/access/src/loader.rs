@@ -12,9 +12,9 @@ use bobak_core::{
 };
 use bobak_memory::Memory;
 use jetdb::{
-    CatalogEntry, ColumnDef, ColumnType, IndexDef, ObjectType, Relationship, TableDef, TableRows,
-    calculated_column_types_in, index_flags, index_type, read_catalog, read_relationships_in,
-    read_table_def, relationship_flags,
+    CatalogEntry, ColumnDef, ColumnType, IndexColumnOrder, IndexDef, ObjectType, Relationship,
+    TableDef, TableRows, calculated_column_types_in, index_flags, index_type, read_catalog,
+    read_relationships_in, read_table_def, relationship_flags,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -148,6 +148,7 @@ impl AccessTable {
                 }
             }
         }
+        lose_expressions_and_order(&definition, losses);
         if columns.len() < definition.columns.len() {
             read_only = Some("it has fields that Bobak does not read");
         }
@@ -238,6 +239,19 @@ impl AccessTable {
         }
         Ok(values)
     }
+}
+
+/// Lists the calculated fields, of which only the values are read, and the descending indexes, which ascend here.
+fn lose_expressions_and_order(table: &TableDef, losses: &mut Vec<SchemaLoss>) {
+    let calculated = table.columns.iter().filter(|column| column.is_calculated);
+    let mut found: Vec<_> =
+        calculated.map(|column| format!("generated column {}", column.name)).collect();
+    for index in table.indexes.iter().filter(|index| is_users(index)) {
+        if index.columns.iter().any(|part| part.order == IndexColumnOrder::Descending) {
+            found.push(format!("descending order of index {}_{}", table.name, index.name));
+        }
+    }
+    losses.extend(found.into_iter().map(|what| SchemaLoss::new(table.name.clone(), what)));
 }
 
 /// Why a table with this definition cannot be written.

@@ -161,7 +161,8 @@ fn one_value_without_a_counterpart_hides_its_table_only() {
         losses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "Moments: the table: Bobak cannot read 2021-06-14 22:45:12.3456789, which has more digits than microseconds \
-          (column At, row 1)"
+          (column At, row 1)",
+            "Pay: generated column Week",
         ]
     );
     // Another write would erase what Bobak does not read.
