@@ -115,6 +115,7 @@ fn send_array(
 ) -> Result<Option<Vec<Outcome>>> {
     let (table, kind) = (run.table, connection.product.kind);
     let sql = insert_text(connection, table, Verb::Insert, 1, false);
+    check_amounts(connection, table, writes)?;
     for part in writes.chunks(connection.array_rows()) {
         let mut parameters = Vec::with_capacity(table.columns().len());
         for (place, column) in table.columns().iter().enumerate() {
@@ -134,6 +135,17 @@ fn send_array(
         connection.pass_keys(table, part)?;
     }
     Ok(Some(vec![Outcome::Inserted(None); writes.len()]))
+}
+
+/// Rejects amounts that the database would round.
+fn check_amounts(
+    connection: &mut Connection,
+    table: &TableSchema,
+    writes: &[ServerWrite<'_>],
+) -> Result<()> {
+    connection.prepare_checks(table)?;
+    let columns = 0..table.columns().len();
+    writes.iter().try_for_each(|write| connection.check_values(write, columns.clone()))
 }
 
 /// Whether the last row of an array is there. Without a key it cannot be found: then what the driver says is believed.
@@ -161,6 +173,7 @@ fn send_for_keys(
     table: &TableSchema,
     writes: &[ServerWrite<'_>],
 ) -> Result<Vec<Outcome>> {
+    check_amounts(connection, table, writes)?;
     let sql = insert_text(connection, table, Verb::Insert, writes.len(), true);
     let values = writes.iter().flat_map(|write| write.stored(written_columns(table, true)));
     let values: Vec<_> = values.collect();

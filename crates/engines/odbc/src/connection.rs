@@ -11,8 +11,8 @@ use bobak_core::{
     Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Type, Value, ValueRef,
 };
 use bobak_engine_common::{
-    PreparedStatementCache, SavepointStep, ServerPhase, StatementConnection, StatementValue,
-    TransactionConnection, ends_transaction,
+    NarrowAmounts, PreparedStatementCache, SavepointStep, ServerPhase, StatementConnection,
+    StatementValue, TransactionConnection, ends_transaction,
 };
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
@@ -56,6 +56,8 @@ pub(crate) struct Connection {
     pub has_arrays: bool,
     /// The sequences of these tables have reached this key at least.
     pub reached: HashMap<u64, i64>,
+    /// The columns of tables, by their schemas, in which the database would round amounts.
+    pub narrow: HashMap<u64, NarrowAmounts>,
     array_rows: usize,
     timeout: usize,
     broken: bool,
@@ -99,6 +101,7 @@ impl Connection {
             phase: ServerPhase::Read,
             has_arrays: true,
             reached: HashMap::new(),
+            narrow: HashMap::new(),
             array_rows: settings.array_rows,
             timeout: settings.statement_timeout.map_or(0, |time| seconds(time) as usize),
             broken: false,
@@ -265,6 +268,7 @@ impl Connection {
     /// Forgets the prepared statements: after a change of the schema.
     pub(crate) fn forget_statements(&mut self) {
         drop(self.statements.take_all());
+        self.narrow.clear();
     }
 
     /// A list that the driver gives, as rows of texts.

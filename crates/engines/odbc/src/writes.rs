@@ -2,13 +2,31 @@
 
 use crate::connection::Connection;
 use crate::product::ProductKind;
-use bobak_core::{Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Verb};
-use bobak_engine_common::{
-    RowSteps, ServerWrite, StatementConnection, StatementValue, no_key_left,
+use bobak_core::{
+    Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Type, Value, ValueRef, Verb,
 };
+use bobak_engine_common::{
+    NarrowAmounts, RowSteps, ServerWrite, StatementConnection, StatementValue, catalog_integer,
+    catalog_text, no_key_left,
+};
+use bobak_sql::server::SqlServer;
 use bobak_sql::{Dialect, quote};
 
 impl RowSteps for Connection {
+    fn check_value(&self, table: &TableSchema, place: usize, value: ValueRef<'_>) -> Result<()> {
+        let narrow = self.narrow.get(&table.id());
+        narrow.map_or(Ok(()), |narrow| narrow.check_value(table, place, value))
+    }
+
+    fn prepare_checks(&mut self, table: &TableSchema) -> Result<()> {
+        let has_amounts = table.columns().iter().any(|column| column.ty == Type::Currency);
+        if has_amounts && !self.narrow.contains_key(&table.id()) {
+            let narrow = read_narrow(self, table)?;
+            self.narrow.insert(table.id(), narrow);
+        }
+        Ok(())
+    }
+
     fn insert_text(&self, write: &ServerWrite<'_>, made: bool) -> String {
         let verb = match (write.verb, self.product.kind) {
             (Verb::InsertOrReplace, ProductKind::MySql | ProductKind::Sqlite) => write.verb,
@@ -50,6 +68,33 @@ impl RowSteps for Connection {
         }
         Ok(is_behind)
     }
+}
+
+/// The columns with fewer decimals than Bobak's money, on PostgreSQL, MariaDB and MySQL.
+fn read_narrow(connection: &mut Connection, table: &TableSchema) -> Result<NarrowAmounts> {
+    let sql = match connection.product.kind {
+        ProductKind::Postgres => {
+            "SELECT attname::text, (atttypmod - 4) & 65535 FROM pg_attribute \
+             WHERE attrelid = (SELECT oid FROM pg_class WHERE relname::text = $1 AND relnamespace = \
+             (SELECT oid FROM pg_namespace WHERE nspname = current_schema())) \
+             AND atttypid = 'numeric'::regtype AND atttypmod >= 4"
+        }
+        ProductKind::MySql => {
+            "SELECT COLUMN_NAME, NUMERIC_SCALE FROM information_schema.COLUMNS \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND DATA_TYPE = 'decimal'"
+        }
+        ProductKind::Sqlite | ProductKind::Other => return Ok(NarrowAmounts::default()),
+    };
+    let mut found = Vec::new();
+    SqlServer::ask(connection, sql, &[Value::from(table.name())], &mut |row| {
+        found.push((catalog_text(row, 0), catalog_integer(row, 1)));
+    })?;
+    Ok(NarrowAmounts::new(table, |place| {
+        let column = table.columns().get(place)?;
+        let (_, decimals) =
+            found.iter().find(|(name, _)| column.name.eq_ignore_ascii_case(name))?;
+        u32::try_from((*decimals)?).ok()
+    }))
 }
 
 /// Inserts so many rows.

@@ -33,6 +33,25 @@ impl NarrowAmounts {
         })
     }
 
+    /// Checks a value that a column gets.
+    ///
+    /// # Errors
+    /// `OutOfRange` for an amount with more decimals than its column.
+    pub fn check_value(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'_>,
+    ) -> Result<()> {
+        let column = self.columns.iter().find(|(narrow, _)| *narrow == place);
+        match (column, value) {
+            (Some((_, smallest)), ValueRef::Int(amount)) if amount % smallest != 0 => {
+                Err(too_exact(table, place, amount))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks the amounts that columns are set to, or that are added to them.
     ///
     /// # Errors

@@ -17,6 +17,14 @@ pub trait RowSteps: StatementConnection {
         Ok(())
     }
 
+    /// Reads what [`check_value`](Self::check_value) must know of a table that is written to.
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn prepare_checks(&mut self, _: &TableSchema) -> Result<()> {
+        Ok(())
+    }
+
     /// Rejects some values of a row.
     ///
     /// # Errors
@@ -211,6 +219,7 @@ pub trait RowSteps: StatementConnection {
     fn write_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
         let ServerWrite { table, verb, row, .. } = *write;
         check_row_length(table, verb, row)?;
+        self.prepare_checks(table)?;
         match verb {
             Verb::Insert => self.insert_row(write),
             Verb::InsertOrReplace => {

@@ -115,6 +115,29 @@ fn truth_values_are_numbers_whatever_the_connection_string_says() {
 }
 
 #[test]
+fn amounts_are_not_rounded() {
+    if is_without_servers() {
+        return;
+    }
+    for place in [Place::postgres(), Place::mariadb()] {
+        let engine = opened(
+            &place,
+            &["CREATE TABLE n (id bigint PRIMARY KEY, price decimal(10,2), free decimal(19,4))"],
+        );
+        let (probe, n) = (Probe::new(&engine).unwrap(), table(&engine, "n"));
+        probe.insert(&n, row![1, 12_300, 12_345]).unwrap();
+        let error = probe.insert(&n, row![2, 12_345, 0]).unwrap_err();
+        assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some("price")));
+        assert!(probe.update(&n, row![1, 1, 0]).is_err());
+        let rows = [row![3, 100, 1], row![4, 101, 1], row![5, NULL, 1]];
+        let entries: Vec<_> = rows.into_iter().map(|row| Entry::insert(&n, row)).collect();
+        let error = probe.batch(&entries, OnError::Stop).whole.unwrap_err();
+        assert_eq!((error.kind(), error.row()), (ErrorKind::OutOfRange, Some(1)));
+        assert_eq!(probe.all(&n).unwrap(), [row![1, 12_300, 12_345]]);
+    }
+}
+
+#[test]
 fn long_decimals_have_no_zeros_at_their_end() {
     if is_without_servers() {
         return;
