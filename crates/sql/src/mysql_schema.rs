@@ -224,8 +224,10 @@ fn changed_definitions(
         // A new name keeps what the schema does not have, such as another type or collation of the column. MySQL renames no
         // column that a CHECK or another column names.
         let column = alteration.to().columns().get(new);
-        let is_named = dialect == Dialect::MySql
-            && column.is_some_and(|column| column.check.is_some() || column.generated.is_some());
+        // The comment of a generated column has the names that its expression uses.
+        let is_named = column.is_some_and(|column| {
+            column.generated.is_some() || dialect == Dialect::MySql && column.check.is_some()
+        });
         let is_folded = column.is_some_and(|column| is_folded(dialect, column));
         let is_renamed = !is_named && !is_folded && definition(alteration.renamed(), old)? == after;
         if before != after && !is_renamed {
