@@ -2,6 +2,7 @@
 
 use bobak::copy::CopyOptions;
 use bobak::prelude::*;
+use bobak::schema::{ColumnSchema, TableSchema};
 
 fn losses(from: &Db, to: &Db) -> Vec<String> {
     from.copy_losses(to, &[]).unwrap().iter().map(ToString::to_string).collect()
@@ -98,6 +99,29 @@ fn rules_of_postgres_are_kept() {
             .map(|_| bobak_servers::MariaDb::start().unwrap());
         targets.extend(server.iter().map(bobak_servers::MariaDb::url));
         rules_hold(&from, &targets);
+    });
+}
+
+/// The comment of a column says how Bobak reads its CHECK, and not that there is one.
+#[test]
+fn a_check_that_another_program_dropped_is_none() {
+    crate::engines::on_postgres(|url| {
+        let db = Db::open(url).unwrap();
+        let column = |name: &'static str| ColumnSchema::of::<Option<i64>>(name);
+        let table = TableSchema::builder("dropped")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(column("a").check("a < 50"))
+            .column(column("b").check("b > a"))
+            .key(["id"]);
+        db.create_table(table.build().unwrap()).unwrap();
+        let checks = || {
+            let db = Db::open(url).unwrap();
+            let table = db.dynamic("dropped").unwrap().schema().clone();
+            table.columns().iter().map(|column| column.check.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(checks(), [None, Some("a < 50".into()), Some("b > a".into())]);
+        db.execute("ALTER TABLE dropped DROP CONSTRAINT dropped_a_check", ()).unwrap();
+        assert_eq!(checks(), [None, None, Some("b > a".into())]);
     });
 }
 

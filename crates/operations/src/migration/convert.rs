@@ -218,7 +218,21 @@ fn parsed(text: &str, ty: Type) -> Result<Value<'static>> {
             "false" | "0" => Value::Int(0),
             _ => return Err(unreadable()),
         },
-        Type::F32 | Type::F64 => Value::Float(trimmed.parse().map_err(|_| unreadable())?),
+        Type::F32 | Type::F64 => {
+            let float: f64 = trimmed.parse().map_err(|_| unreadable())?;
+            let shortest =
+                if ty == Type::F32 { format!("{:e}", float as f32) } else { format!("{float:e}") };
+            let is_exact = !float.is_finite() || digits(trimmed) == digits(&shortest);
+            // What is too large becomes infinite.
+            if !is_exact || (float.is_infinite() && trimmed.contains(|c: char| c.is_ascii_digit()))
+            {
+                return Err(too_exact("float"));
+            }
+            Value::Float(float)
+        }
+        Type::Time | Type::DateTime | Type::Timestamp if has_nanoseconds(trimmed) => {
+            return Err(too_exact(ty.name()));
+        }
         Type::Currency => {
             let amount: bobak_core::Currency = trimmed.parse().map_err(|_| unreadable())?;
             Value::Int(amount.scaled())
@@ -229,6 +243,24 @@ fn parsed(text: &str, ty: Type) -> Result<Value<'static>> {
         }
         _ => Value::Int(trimmed.parse().map_err(|_| unreadable())?),
     })
+}
+
+fn too_exact(kind: &str) -> Error {
+    let message = format!("it has more digits than a {kind} keeps");
+    Error::new(ErrorKind::OutOfRange, message)
+}
+
+/// The digits of a number that do not depend on its exponent.
+fn digits(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
+}
+
+/// Whether a time has digits behind the microseconds.
+fn has_nanoseconds(time: &str) -> bool {
+    let fraction = time.rsplit_once('.').map_or("", |(_, fraction)| fraction);
+    fraction.chars().take_while(char::is_ascii_digit).skip(6).any(|digit| digit != '0')
 }
 
 /// The text that shows a value.

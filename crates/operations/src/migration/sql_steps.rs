@@ -81,8 +81,8 @@ fn ending_word(engine: &str, text: &str) -> Option<String> {
     let first = first_word(syntax, text).to_ascii_uppercase();
     let ends = match first.as_str() {
         "COMMIT" | "ABORT" => true,
-        // Elsewhere these are blocks.
-        "BEGIN" | "END" => matches!(engine, "sqlite" | "postgres" | "mysql"),
+        // Elsewhere these are parts of blocks, if more follows.
+        "BEGIN" | "END" => second.is_none() || matches!(engine, "sqlite" | "postgres" | "mysql"),
         "START" | "PREPARE" => has_second("transaction"),
         "ROLLBACK" => {
             let mut words = SqlTokenizer::new(syntax, text).significant();

@@ -13,7 +13,7 @@ use bobak_core::{
     ColumnRole, ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema,
     TableSchemaBuilder, Type, Value, ValueRef,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SQL: Dialect = Dialect::Postgres;
 
@@ -420,6 +420,7 @@ fn with_checks_of(
         .collect();
     let number = |position: usize| columns.get(position).map(|column| column.number);
     let is_described = |position: usize| columns.get(position).is_some_and(|c| c.is_described);
+    let table = without_dropped_checks(table, columns, &checks);
     // Bobak's own CHECKs are known from the comments; the server's name the same columns.
     let own = table.columns().iter().filter_map(|column| {
         let columns = CheckExpression::parse(column.check.as_deref()?, &table).ok()?.columns();
@@ -440,6 +441,30 @@ fn with_checks_of(
         }
     }
     add_checks(table, kept, found)
+}
+
+/// The table without the CHECKs that only the comments of its columns still have, because another program dropped the constraints.
+fn without_dropped_checks(
+    table: TableSchema,
+    columns: &[FoundColumn],
+    checks: &[FoundCheck],
+) -> TableSchema {
+    let sets = checks.iter().map(|check| check.columns.iter().copied().collect());
+    let sets: Vec<BTreeSet<i64>> = sets.collect();
+    let number = |position: usize| columns.get(position).map(|column| column.number);
+    let is_dropped = |column: &ColumnSchema| {
+        let check = column.check.as_deref().map(|text| CheckExpression::parse(text, &table));
+        let named = check.and_then(std::result::Result::ok).map(|check| check.columns());
+        named.is_some_and(|named| !sets.contains(&named.into_iter().filter_map(number).collect()))
+    };
+    if !table.columns().iter().any(is_dropped) {
+        return table;
+    }
+    let without = table.clone().map_columns(|column| match is_dropped(&column) {
+        true => ColumnSchema { check: None, ..column },
+        false => column,
+    });
+    without.unwrap_or(table)
 }
 
 /// An integer of a row; 0 if it is none.

@@ -208,6 +208,37 @@ fn floats_become_amounts_if_they_have_four_decimals() {
 }
 
 #[test]
+fn texts_become_numbers_and_times_without_losing_a_digit() {
+    for (ty, text, is_exact) in [
+        ("f64", "0.10", true),
+        ("f64", "-1.5e3", true),
+        ("f64", "0.30000000000000004", true),
+        ("f64", "0", true),
+        ("f64", "inf", true),
+        ("f64", "1e400", false),
+        ("f64", "12345678901234567890", false),
+        ("f32", "0.1", true),
+        ("f32", "16777217", false),
+        ("datetime", "2024-01-05T10:00:00.123456000", true),
+        ("datetime", "2024-01-05T10:00:00.123456789", false),
+    ] {
+        let insert = format!("INSERT INTO item VALUES (1, '{text}')");
+        let (_folder, engine) =
+            open(&["CREATE TABLE item (id INTEGER PRIMARY KEY, n TEXT)", &insert]);
+        let up = format!(r#"change column item {{"name":"n","type":"{ty}","nullable":true}}"#);
+        match migrate(&*engine, &up, None) {
+            Ok(_) => assert!(is_exact, "{ty} {text}"),
+            Err(error) => {
+                assert!(!is_exact, "{ty} {text}: {error}");
+                let sentence =
+                    format!("the value '{text}' of the row with key 1 cannot become {ty}");
+                assert!(error.to_string().contains(&sentence), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_table_without_a_primary_key_changes() {
     let (_folder, engine) = open(&[
         "CREATE TABLE t (n TEXT, m INTEGER)",
