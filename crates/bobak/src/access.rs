@@ -301,11 +301,11 @@ impl<'a> TableAccess<'a> {
         self.schema.key().iter().map(value).collect()
     }
 
-    /// Adds the key of the row, which has these columns, to an error about a value of it.
+    /// Adds the key of the row, which has these columns, to an error about a value of it. Errors with a table have it.
     #[cold]
     fn in_row(&self, error: Error, columns: &[Expr], row: &dyn Row) -> Error {
         let is_of_value = matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::OutOfRange);
-        if !is_of_value || error.column().is_none() {
+        if !is_of_value || error.column().is_none() || error.table().is_some() {
             return error;
         }
         let key = self.schema.key().iter().filter_map(|&column| {

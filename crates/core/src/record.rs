@@ -389,14 +389,10 @@ pub fn read_field_into<V: Field>(
 /// Names the table, the column and the row's key: another program, or SQL, wrote the value.
 #[cold]
 fn name_column(error: Error, row: &dyn Row, column: usize, schema: &TableSchema) -> Error {
-    let key: Vec<String> = schema.key().iter().map(|part| row.get(*part).to_string()).collect();
-    let key = key.join(", ");
-    let message = match schema.key() {
-        // A view's record may have none.
-        [] => error.message().to_owned(),
-        _ => format!("in the row with the key {key}: {}", error.message()),
-    };
-    let error = Error::new(error.kind(), message).in_table(schema.name());
+    let key = schema.key().iter();
+    let key = key.filter_map(|&part| Some((&*schema.columns().get(part)?.name, row.get(part))));
+    let error = Error::new(error.kind(), error.message().to_owned()).in_row(key);
+    let error = error.in_table(schema.name());
     match schema.columns().get(column) {
         Some(column) => error.in_column(column.name.as_ref()),
         None => error,

@@ -174,8 +174,7 @@ fn a_value_that_no_field_holds_is_found_by_its_row_and_column() {
     }
     db.execute("UPDATE person SET balance = 1.5 WHERE name = 'bob'", ()).unwrap();
     let people = db.table::<Person>().unwrap();
-    let expected = "in the row with the key 2: expected an amount (integer, times 10,000), \
-                    found the float 1.5 \
+    let expected = "expected an amount (integer, times 10,000), found the float 1.5 (in the row with id 2) \
                     (table person, column balance)";
     let mut ada = people.require(1).unwrap();
     for error in [

@@ -143,7 +143,7 @@ fn tables_without_the_rule_are_read() {
         (error.kind(), error.table(), error.column()),
         (ErrorKind::Mismatch, Some("sale"), Some("total"))
     );
-    assert!(error.to_string().contains("the row with the key 7"), "{error}");
+    assert!(error.to_string().contains("in the row with id 7"), "{error}");
 }
 
 /// Rows of values are written without the CHECKs of storage, and with all others.

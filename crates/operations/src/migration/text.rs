@@ -2,7 +2,7 @@
 
 use super::step::MigrationStep;
 use bobak_core::search::SearchLanguage;
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{ColumnSchema, Error, ErrorKind, Result};
 use bobak_engine_common::{
     column_from_json, column_to_json, foreign_key_from_json, foreign_key_to_json, index_parts,
     table_from_json, table_to_json, value_from_json, value_to_json,
@@ -161,6 +161,53 @@ const FOREIGN_KEY: &str = r#"a foreign key {"columns":["a"],"table":"t","referen
 const INDEX: &str = r#"an index {"name":"i","columns":["a"],"unique":false}"#;
 const SEARCH: &str = r#"a search {"columns":["a"]}"#;
 
+const TABLE_PARTS: &[&str] = &[
+    "name",
+    "columns",
+    "key",
+    "given_key",
+    "indexes",
+    "never_reuse_keys",
+    "search",
+    "foreign_keys",
+];
+const COLUMN_PARTS: &[&str] = &[
+    "name",
+    "type",
+    "storage",
+    "nullable",
+    "max_chars",
+    "unique",
+    "collation",
+    "default",
+    "check",
+    "generated",
+    "references",
+    "role",
+];
+
+/// The values of a JSON array.
+fn parts(json: &Json) -> impl Iterator<Item = &Json> {
+    json.as_array().into_iter().flatten()
+}
+
+/// Rejects names that a column does not have: a typing error would be a rule that is not there.
+fn check_column(json: &Json) -> Result<()> {
+    check_names(json, "column", COLUMN_PARTS)?;
+    let known: &[&str] = &["table", "column", "on_delete", "on_update", "deferred"];
+    json.get("references").map_or(Ok(()), |json| check_names(json, "reference", known))
+}
+
+fn check_names(json: &Json, what: &str, known: &[&str]) -> Result<()> {
+    let names = json.as_object().into_iter().flat_map(|object| object.keys());
+    match names.into_iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            Err(expected(&format!("no '{name}' in a {what}, which has {}", known.join(", "))))
+        }
+    }
+}
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,
@@ -201,7 +248,10 @@ impl<'t> Parser<'t> {
         let noun = self.word()?;
         Ok(match (verb, noun.as_str()) {
             ("create", "table") => {
-                MigrationStep::CreateTable(Arc::new(table_from_json(&self.json(TABLE)?)?))
+                let json = self.json(TABLE)?;
+                check_names(&json, "table", TABLE_PARTS)?;
+                json.get("columns").into_iter().flat_map(parts).try_for_each(check_column)?;
+                MigrationStep::CreateTable(Arc::new(table_from_json(&json)?))
             }
             ("drop", "table") => MigrationStep::DropTable(self.name()?),
             ("rename", "table") => {
@@ -211,7 +261,7 @@ impl<'t> Parser<'t> {
             }
             ("add", "column") => {
                 let table = self.name()?;
-                let column = column_from_json(&self.json(COLUMN)?)?;
+                let column = self.column()?;
                 let after = if self.has("after") { Some(self.name()?) } else { None };
                 let fill = if self.has("fill") {
                     Some(value_from_json(&self.json("a value")?)?)
@@ -230,11 +280,8 @@ impl<'t> Parser<'t> {
                 MigrationStep::RenameColumn { table, from, to: self.name()? }
             }
             ("change", "column") => {
-                let table = self.name()?;
-                MigrationStep::ChangeColumn {
-                    table,
-                    column: column_from_json(&self.json(COLUMN)?)?,
-                }
+                let (table, column) = (self.name()?, self.column()?);
+                MigrationStep::ChangeColumn { table, column }
             }
             ("add", "foreign") => {
                 self.keyword("key")?;
@@ -265,8 +312,15 @@ impl<'t> Parser<'t> {
         })
     }
 
+    fn column(&mut self) -> Result<ColumnSchema> {
+        let json = self.json(COLUMN)?;
+        check_column(&json)?;
+        column_from_json(&json)
+    }
+
     fn index(&mut self) -> Result<MigrationStep> {
         let (table, json) = (self.name()?, self.json(INDEX)?);
+        check_names(&json, "index", &["name", "columns", "unique"])?;
         let text = |json: &Json| json.as_str().map(str::to_owned);
         let name = json.get("name").and_then(text);
         let columns = json.get("columns").and_then(Json::as_array);

@@ -108,6 +108,10 @@ fn files_that_do_not_fit_are_rejected() {
             "bobak migration 1\nfirst\nup\ncreate table t {}\n",
             "line 4: expected a table {\"name\":\"t\",\"columns\":[…],\"key\":[\"id\"]",
         ),
+        (
+            "bobak migration 1\nfirst\nup\nadd column t {\"name\":\"a\",\"type\":\"i64\",\"uniqe\":true}\n",
+            "line 4: expected no 'uniqe' in a column, which has name, type, ",
+        ),
         ("bobak migration 1\nfirst\nup\nsql\nSELECT 1;\n", "expected 'end'"),
         ("bobak migration 1\nfirst\nup\nrename table a b\n", "expected 'to'"),
     ] {
