@@ -8,6 +8,47 @@ use super::{LOG_PREFIX, layout};
 use crate::{KeyGeneration, Result, TableAlteration, TableSchema};
 use std::sync::Arc;
 
+/// The columns of a log that get other names, and those that are dropped.
+struct LogImages {
+    renamed: Vec<(String, String)>,
+    dropped: Vec<String>,
+}
+
+impl LogImages {
+    fn alter(&self, log: &TableSchema, to: TableSchema) -> Result<TableAlteration> {
+        let renamed: Vec<_> = self.renamed.iter().map(|(old, new)| (&**old, &**new)).collect();
+        let dropped: Vec<_> = self.dropped.iter().map(String::as_str).collect();
+        TableAlteration::new(Arc::new(log.clone()), Arc::new(to), &renamed, &dropped)
+    }
+
+    fn moved_log(&self, log: &TableSchema, name: String) -> Result<TableSchema> {
+        let new_name = |column: &str| -> Option<String> {
+            if self.dropped.iter().any(|dropped| dropped == column) {
+                return None;
+            }
+            let renamed = self.renamed.iter().find(|(old, _)| old == column);
+            Some(renamed.map_or_else(|| column.to_owned(), |(_, new)| new.clone()))
+        };
+        let mut table = TableSchema::builder(name.clone());
+        for column in log.columns() {
+            if let Some(name) = new_name(&column.name) {
+                let name = name.into();
+                table = table.column(crate::ColumnSchema { name, ..column.clone() });
+            }
+        }
+        table = table.key(["seq"]);
+        if log.key_generation() == KeyGeneration::Given {
+            table = table.given_key();
+        }
+        for index in log.indexes() {
+            let columns = index.columns.iter().filter_map(|place| log.columns().get(*place));
+            let columns: Vec<_> = columns.filter_map(|column| new_name(&column.name)).collect();
+            table = table.index(index.name.replacen(log.name(), &name, 1), columns);
+        }
+        table.build()
+    }
+}
+
 /// The names that an alteration of a tracked table changes, and the columns that it drops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableMoves {
@@ -85,23 +126,20 @@ impl TableMoves {
         moves
     }
 
-    /// How the log becomes that of the altered table, without columns that are added; `None` if it is that already.
+    /// How the log becomes that of the altered table, without columns that are added; `None` if it is that already. A killed
+    /// process may have moved some of its columns: the others remain.
     ///
     /// # Errors
     /// As [`TableAlteration::new`].
     pub fn alter_log(&self, log: &TableSchema) -> Result<Option<TableAlteration>> {
         let name = format!("{LOG_PREFIX}{}", self.to);
-        let lacks = |column: &String| log.column(&format!("old_{column}")).is_err();
-        let is_moved = match (self.renamed.first(), self.dropped.first()) {
-            (Some((old, _)), _) => lacks(old),
-            (None, Some(dropped)) => lacks(dropped),
-            (None, None) => log.name().eq_ignore_ascii_case(&name),
-        };
-        if is_moved {
+        let images = self.images(log);
+        let is_moved = images.renamed.is_empty() && images.dropped.is_empty();
+        if is_moved && log.name().eq_ignore_ascii_case(&name) {
             return Ok(None);
         }
-        let to = self.moved_log(log, name)?;
-        self.alter_log_to(log, to).map(Some)
+        let to = images.moved_log(log, name)?;
+        images.alter(log, to).map(Some)
     }
 
     /// How the log becomes this one, which may have more columns.
@@ -109,42 +147,31 @@ impl TableMoves {
     /// # Errors
     /// As [`TableAlteration::new`].
     pub fn alter_log_to(&self, log: &TableSchema, to: TableSchema) -> Result<TableAlteration> {
-        let both = |name: &String| [format!("old_{name}"), format!("new_{name}")];
-        let pairs = self.renamed.iter().flat_map(|(old, new)| both(old).into_iter().zip(both(new)));
-        let renamed: Vec<(String, String)> = pairs.collect();
-        let dropped: Vec<String> = self.dropped.iter().flat_map(both).collect();
-        let renamed: Vec<_> = renamed.iter().map(|(old, new)| (&**old, &**new)).collect();
-        let dropped: Vec<_> = dropped.iter().map(String::as_str).collect();
-        TableAlteration::new(Arc::new(log.clone()), Arc::new(to), &renamed, &dropped)
+        self.images(log).alter(log, to)
     }
 
-    fn moved_log(&self, log: &TableSchema, name: String) -> Result<TableSchema> {
-        let new_name = |column: &str| -> Option<String> {
-            let (when, own) = column.split_at_checked("old_".len()).unwrap_or((column, ""));
-            let is_image = when == "old_" || when == "new_";
-            if is_image && self.dropped.iter().any(|dropped| dropped == own) {
-                return None;
-            }
-            let renamed = self.renamed.iter().find(|(old, _)| is_image && old == own);
-            Some(renamed.map_or_else(|| column.to_owned(), |(_, new)| format!("{when}{new}")))
-        };
-        let mut table = TableSchema::builder(name.clone());
-        for column in log.columns() {
-            if let Some(name) = new_name(&column.name) {
-                let name = name.into();
-                table = table.column(crate::ColumnSchema { name, ..column.clone() });
-            }
+    /// What is to be done with the columns that the log has.
+    fn images(&self, log: &TableSchema) -> LogImages {
+        let (mut renamed, mut dropped) = (Vec::new(), Vec::new());
+        for when in ["old_", "new_"] {
+            let image = |name: &String| format!("{when}{name}");
+            let has = |name: &String| log.column(&image(name)).is_ok();
+            let is_there = |name: &String| self.is_there(&has, name, self.renamed.len());
+            let pairs = self.renamed.iter().filter(|(old, _)| is_there(old));
+            renamed.extend(pairs.map(|(old, new)| (image(old), image(new))));
+            dropped.extend(self.dropped.iter().filter(|name| is_there(name)).map(image));
         }
-        table = table.key(["seq"]);
-        if log.key_generation() == KeyGeneration::Given {
-            table = table.given_key();
+        LogImages { renamed, dropped }
+    }
+
+    /// Whether the log has the column of this name, and not another one that has taken its name: then that one's former name is gone.
+    /// `steps` ends the search if names go in a circle.
+    fn is_there(&self, has: &impl Fn(&String) -> bool, name: &String, steps: usize) -> bool {
+        let before = self.renamed.iter().find(|(_, new)| new == name);
+        match before {
+            Some((source, _)) if steps > 0 => has(name) && self.is_there(has, source, steps - 1),
+            _ => has(name),
         }
-        for index in log.indexes() {
-            let columns = index.columns.iter().filter_map(|place| log.columns().get(*place));
-            let columns: Vec<_> = columns.filter_map(|column| new_name(&column.name)).collect();
-            table = table.index(index.name.replacen(log.name(), &name, 1), columns);
-        }
-        table.build()
     }
 
     /// The parts of recorded layouts that change, in the order in which they are replaced: in a text that begins with
@@ -203,6 +230,7 @@ mod tests {
     use super::*;
     use crate::change_log::log_schema;
     use crate::{ColumnSchema, Type};
+    use std::collections::HashSet;
 
     fn table(name: &'static str, columns: &[&'static str]) -> Arc<TableSchema> {
         let table = TableSchema::builder(name).column(ColumnSchema::new("id", Type::I64));
@@ -229,6 +257,16 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_of_names_is_moved_once() {
+        let (from, to) = (table("t", &["a", "b"]), table("t", &["b", "c"]));
+        let change = TableAlteration::new(from, to, &[("a", "b"), ("b", "c")], &[]).unwrap();
+        let moves = TableMoves::of(&change).unwrap();
+        let log = log_schema(change.from(), false).unwrap();
+        let altered = moves.alter_log(&log).unwrap().unwrap();
+        assert!(moves.alter_log(altered.to()).unwrap().is_none());
+    }
+
+    #[test]
     fn a_log_is_moved_once() {
         let (from, to) = (table("t", &["a", "new"]), table("t", &["a"]));
         let change = TableAlteration::new(from, to, &[("new", "a")], &["a"]).unwrap();
@@ -236,6 +274,24 @@ mod tests {
         let log = log_schema(change.from(), false).unwrap();
         let altered = moves.alter_log(&log).unwrap().unwrap();
         assert!(moves.alter_log(altered.to()).unwrap().is_none());
+        // A process was killed after half of the columns.
+        for (gone, kept) in [("old_a", "old_new"), ("new_a", "new_new")] {
+            let half = TableSchema::clone(&log).map_columns(|mut column| {
+                if column.name == gone {
+                    column.name = "gone".into();
+                } else if column.name == kept {
+                    column.name = gone.into();
+                }
+                column
+            });
+            let half = half.unwrap();
+            let rest = moves.alter_log(&half).unwrap().unwrap();
+            let names = |table: &TableSchema| {
+                let names = table.columns().iter().map(|column| column.name.to_string());
+                names.filter(|name| name != "gone").collect::<HashSet<_>>()
+            };
+            assert_eq!(names(rest.to()), names(altered.to()));
+        }
         assert_eq!(TableMoves::parse("\"id\" I64 key 0; "), None);
     }
 }
