@@ -150,7 +150,7 @@ impl TableMoves {
         self.images(log).alter(log, to)
     }
 
-    /// What is to be done with the columns that the log has.
+    /// The columns of the log that still have their former names, or will be dropped.
     fn images(&self, log: &TableSchema) -> LogImages {
         let (mut renamed, mut dropped) = (Vec::new(), Vec::new());
         for when in ["old_", "new_"] {
