@@ -58,8 +58,9 @@ pub(super) fn relations<'a>(
         if columns.contains(&name) {
             name.push_str("_REF");
         }
-        let is_named = taken.contains(&name);
-        if is_named {
+        let is_taken = taken.contains(&name);
+        let is_named = is_taken || !has_clear_words(&found.0.name);
+        if is_taken {
             let own = key.columns.iter().filter_map(|&place| owner.fields.get(place));
             name = constant(&own.map(String::as_str).collect::<Vec<_>>().join("_"));
         }
@@ -132,6 +133,13 @@ fn relation_constant(field: &str, columns: &HashSet<String>) -> String {
         }
         _ => format!("{name}_REF"),
     }
+}
+
+/// Whether each capital of a struct's name begins a word. Of other names, such as `TX`, the derive may make another constant.
+fn has_clear_words(name: &str) -> bool {
+    let letters: Vec<char> = name.chars().collect();
+    let is_acronym = letters.windows(2).any(|pair| pair.iter().all(|letter| letter.is_uppercase()));
+    !is_acronym && letters.iter().all(|letter| letter.is_alphanumeric())
 }
 
 /// `order_line` for `OrderLine`.

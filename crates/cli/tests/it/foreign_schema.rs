@@ -40,6 +40,8 @@ const TABLES: &[&str] = &[
     "CREATE TABLE desks (room TEXT, number INTEGER, PRIMARY KEY (room, number))",
     "CREATE TABLE bookings (id INTEGER PRIMARY KEY, room TEXT NOT NULL, desk INTEGER, other INTEGER, \
      FOREIGN KEY (room, desk) REFERENCES desks, FOREIGN KEY (room, other) REFERENCES desks (room, number))",
+    "CREATE TABLE x_y (a INTEGER, b INTEGER, PRIMARY KEY (a, b))",
+    "CREATE TABLE points (id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, FOREIGN KEY (a, b) REFERENCES x_y)",
     "CREATE VIEW child_counts AS SELECT a, count(*) AS n, max(b) AS \"largest b\" FROM child GROUP BY a",
     "CREATE VIEW broken AS SELECT * FROM nowhere",
     "CREATE VIRTUAL TABLE docs USING fts5(title, body)",
@@ -69,7 +71,7 @@ fn structs_of_other_programs_tables_compile_and_open_them() {
     }
     open!(SmallKey TinyKey IntKey NumericKey TextKey UuidKey DateKey RealKey BlobKey UntypedKey Counted NoKey ReversedKey);
     open!(LongKey Child Cascaded DateRow OptionRow OrderDetail Part Größen ChildCount Doc);
-    open!(Team Member Desk Booking);
+    open!(Team Member Desk Booking XY Point);
     db.execute("INSERT INTO boxes VALUES (1, 0, 0.5)", ()).expect("inserts");
     let boxes = db.table::<BoxRow>().expect("opens").list(bobak::Query::all()).expect("reads");
     assert_eq!(boxes[0].x1, Some(0.5));

@@ -186,6 +186,14 @@ pub struct Part {
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "points", foreign_key(a, b, references = XY(a, b), on_delete = "no_action", relation = X_Y))]
+pub struct Point {
+    pub id: i64,
+    pub a: Option<i64>,
+    pub b: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "real_key")]
 pub struct RealKey {
     #[record(key)]
@@ -261,6 +269,20 @@ pub struct UntypedKey {
 #[record(table = "uuid_key")]
 pub struct UuidKey {
     pub id: Uuid,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "x_y")]
+pub struct XY {
+    #[record(key)]
+    pub a: i64,
+    #[record(key)]
+    pub b: i64,
+}
+
+#[allow(dead_code)]
+impl XY {
+    pub const POINTS: ToMany<Self, Point> = Point::X_Y.inverse();
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
