@@ -4,7 +4,7 @@
 mod remote;
 
 use bobak_core::settings::{Configurable, SettingInfo};
-use bobak_core::url::{config, decode};
+use bobak_core::url::{config, decode, without_password};
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use bobak_memory::{Memory, MemoryBuilder};
 use bobak_operations::DatabaseFile;
@@ -189,11 +189,12 @@ pub fn file_of_url(url: &str) -> Option<PathBuf> {
 /// use bobak::engine::without_secrets;
 /// assert_eq!(without_secrets("postgres://ada:x1@db1/shop"), "postgres://ada:…@db1/shop");
 /// assert_eq!(without_secrets("odbc:DSN=shop;UID=ada;PWD={x;1}"), "odbc:DSN=shop;UID=ada;PWD=…");
+/// assert_eq!(without_secrets("odbc:PWD=x1;DSN=shop"), "odbc:PWD=…;DSN=shop");
 /// ```
 #[must_use]
 pub fn without_secrets(url: &str) -> String {
-    let Some((place, query)) = url.split_once('?') else { return without_password(url) };
-    let place = without_password(place);
+    let Some((place, query)) = url.split_once('?') else { return place_without_password(url) };
+    let place = place_without_password(place);
     let shown = query.split('&').map(|part| match part.split_once('=') {
         Some((name @ ("token" | "password" | "key"), _)) => format!("{name}=…"),
         _ => part.to_owned(),
@@ -201,22 +202,10 @@ pub fn without_secrets(url: &str) -> String {
     format!("{place}?{}", shown.collect::<Vec<_>>().join("&"))
 }
 
-/// `engine://user:password@host` without the password.
-fn without_password(place: &str) -> String {
-    if place.starts_with("odbc:") {
-        // A value in braces may have semicolons.
-        let mut braces = false;
-        let ends = |letter| {
-            braces = if braces { letter != '}' } else { letter == '{' };
-            letter == ';' && !braces
-        };
-        let parts = place.split(ends).map(|part| match part.split_once('=') {
-            Some((name, _)) if ["pwd", "password"].contains(&name.to_lowercase().as_str()) => {
-                format!("{name}=…")
-            }
-            _ => part.to_owned(),
-        });
-        return parts.collect::<Vec<_>>().join(";");
+/// `engine://user:password@host` without the password, or `odbc:` without that of its connection string.
+fn place_without_password(place: &str) -> String {
+    if let Some(text) = place.strip_prefix("odbc:") {
+        return format!("odbc:{}", without_password(text));
     }
     let hidden = || {
         let (before, host) = place.rsplit_once('@')?;

@@ -31,6 +31,28 @@ pub fn decode(text: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| config("the percent-encoded bytes are not UTF-8"))
 }
 
+/// A connection string of ODBC, `NAME=value;…`, without its password, for messages. A value in braces may have semicolons.
+///
+/// ```
+/// use bobak_core::url::without_password;
+/// assert_eq!(without_password("DSN=shop;PWD={x;1};UID=ada"), "DSN=shop;PWD=…;UID=ada");
+/// ```
+#[must_use]
+pub fn without_password(connection_string: &str) -> String {
+    let mut in_braces = false;
+    let ends = |letter| {
+        in_braces = if in_braces { letter != '}' } else { letter == '{' };
+        letter == ';' && !in_braces
+    };
+    let parts = connection_string.split(ends).map(|part| match part.split_once('=') {
+        Some((name, _)) if ["pwd", "password"].contains(&name.trim().to_lowercase().as_str()) => {
+            format!("{name}=…")
+        }
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join(";")
+}
+
 /// An error of kind `Config`.
 #[must_use]
 pub fn config(message: impl Into<String>) -> Error {

@@ -2,6 +2,7 @@
 
 use crate::driver::OdbcError;
 use crate::product::ProductKind;
+use bobak_core::url::without_password;
 use bobak_core::{Error, ErrorKind, TableSchema};
 use bobak_engine_common::{ServerPhase, about_table};
 use bobak_sql::server::mysql_errors;
@@ -79,17 +80,6 @@ pub(crate) fn connect_timeout(connection_string: &str) -> Error {
         "could not connect to '{shown}': the server did not answer in time (`connect_timeout`)"
     );
     Error::new(ErrorKind::Timeout, message)
-}
-
-/// The connection string without its password.
-pub(crate) fn without_password(connection_string: &str) -> String {
-    let parts = connection_string.split(';').map(|part| match part.split_once('=') {
-        Some((name, _)) if ["pwd", "password"].contains(&name.trim().to_lowercase().as_str()) => {
-            format!("{name}=…")
-        }
-        _ => part.to_owned(),
-    });
-    parts.collect::<Vec<_>>().join(";")
 }
 
 /// A message in one line, without the names of driver manager, driver and server that stand before it in brackets.
@@ -209,5 +199,6 @@ mod tests {
     fn passwords_are_not_shown() {
         let shown = without_password("Driver={X};UID=u;PWD=secret;Password=s");
         assert_eq!(shown, "Driver={X};UID=u;PWD=…;Password=…");
+        assert_eq!(without_password("DSN=s;PWD={a;b}"), "DSN=s;PWD=…");
     }
 }

@@ -222,10 +222,8 @@ fn parsed(text: &str, ty: Type) -> Result<Value<'static>> {
             let float: f64 = trimmed.parse().map_err(|_| unreadable())?;
             let shortest =
                 if ty == Type::F32 { format!("{:e}", float as f32) } else { format!("{float:e}") };
-            let is_exact = !float.is_finite() || digits(trimmed) == digits(&shortest);
-            // What is too large becomes infinite.
-            if !is_exact || (float.is_infinite() && trimmed.contains(|c: char| c.is_ascii_digit()))
-            {
+            // That of a number that is too large is `inf`, which has none.
+            if digits(trimmed) != digits(&shortest) {
                 return Err(too_exact("float"));
             }
             Value::Float(float)

@@ -27,10 +27,8 @@ impl NarrowAmounts {
     /// # Errors
     /// `OutOfRange` for an amount with more decimals than its column.
     pub fn check_row(&self, table: &TableSchema, row: &dyn Row) -> Result<()> {
-        self.columns.iter().try_for_each(|&(place, smallest)| match row.get(place) {
-            ValueRef::Int(amount) if amount % smallest != 0 => Err(too_exact(table, place, amount)),
-            _ => Ok(()),
-        })
+        let mut places = self.columns.iter().map(|(place, _)| *place);
+        places.try_for_each(|place| self.check_value(table, place, row.get(place)))
     }
 
     /// Checks a value that a column gets.
