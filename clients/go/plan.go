@@ -1,7 +1,9 @@
 package bobak
 
 import (
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,7 +59,36 @@ func newPlan(t reflect.Type, schema *wire.Table, described []byte) (*plan, error
 		p.fields = append(p.fields, fieldPlan{field.index, place, found, column})
 		p.byPlace[place] = &p.fields[len(p.fields)-1]
 	}
+	if err := p.checkKey(t, fields); err != nil {
+		return nil, err
+	}
 	return p, p.roles(t)
+}
+
+// checkKey rejects a struct with the columns of the key in another order: its program would name
+// other rows by its keys.
+func (p *plan) checkKey(t reflect.Type, fields []taggedField) error {
+	var declared []string
+	for _, field := range fields {
+		if field.key {
+			declared = append(declared, field.column.Name)
+		}
+	}
+	if len(declared) != len(p.schema.Key) {
+		return nil
+	}
+	var key []string
+	for _, place := range p.schema.Key {
+		key = append(key, p.schema.Columns[place].Name)
+	}
+	for number, name := range declared {
+		if !strings.EqualFold(name, key[number]) {
+			return wire.Errorf(Schema, "the key of the table is (%s), and that of %s is (%s): a struct has "+
+				"these fields in the same order", strings.Join(key, ", "), t, strings.Join(declared, ", ")).
+				In(p.schema.Name, "")
+		}
+	}
+	return nil
 }
 
 func (p *plan) roles(t reflect.Type) error {
@@ -237,10 +268,38 @@ func (p *plan) read(row wire.Row, record reflect.Value) error {
 	for number := range p.fields {
 		field := &p.fields[number]
 		if err := field.codec.get(row, field.place, record.FieldByIndex(field.index)); err != nil {
-			return p.in(err, field.column)
+			return p.inRow(p.in(err, field.column), row)
 		}
 	}
 	return nil
+}
+
+// inRow adds the key of a row to an error about one of its values.
+func (p *plan) inRow(err error, row wire.Row) error {
+	known, ok := err.(*Error)
+	if !ok || len(p.schema.Key) == 0 {
+		return err
+	}
+	parts := make([]string, len(p.schema.Key))
+	for number, place := range p.schema.Key {
+		column := &p.schema.Columns[place]
+		value, failed := natural(row.Value(place), column.Type)
+		if failed != nil {
+			value = row.Value(place)
+		}
+		shown := fmt.Sprint(value)
+		switch row.Tag(place) {
+		case wire.Text:
+			shown = strconv.Quote(shown)
+		case wire.Bytes:
+			if _, isUUID := value.(UUID); !isUUID {
+				shown = fmt.Sprintf("x'%x'", value)
+			}
+		}
+		parts[number] = column.Name + " " + shown
+	}
+	known.Message += " (in the row with " + strings.Join(parts, ", ") + ")"
+	return known
 }
 
 // setKey sets a record's key to the one that the engine has generated.

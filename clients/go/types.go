@@ -186,7 +186,11 @@ func boolCodec() codec {
 			return nil
 		},
 		reads(wire.Int, "a bool", func(row wire.Row, place int, into reflect.Value) error {
-			into.SetBool(row.Int(place) != 0)
+			value := row.Int(place)
+			if value != 0 && value != 1 {
+				return wire.Errorf(Mismatch, "expected a bool (0 or 1), found %d", value)
+			}
+			into.SetBool(value == 1)
 			return nil
 		}),
 	}
@@ -553,8 +557,8 @@ func natural(stored any, column wire.Type) (any, error) {
 	integer, isInteger := stored.(int64)
 	switch column {
 	case wire.TypeBool:
-		if isInteger {
-			return integer != 0, nil
+		if integer == 0 && isInteger || integer == 1 {
+			return integer == 1, nil
 		}
 	case wire.TypeDecimal:
 		return decimalText(stored), nil

@@ -58,14 +58,16 @@ def test_arrow(socket_url: str) -> None:
         mixed.insert_many(kinds())
         columns = mixed.where().to_arrow()
         assert columns.schema.field("instant").type == pyarrow.timestamp("us", tz="UTC")
-        copied = columns.drop(["document"])
         mixed.where().delete()
-        assert mixed.insert_frame(copied).inserted == 2
-        full = kinds()[0]
-        full.document, found_again = None, mixed.require(1)
+        assert mixed.insert_frame(columns).inserted == 2
+        full, found_again = kinds()[0], mixed.require(1)
         full.key = found_again.key
         assert found_again == full
         assert mixed.where(col.id > 9).to_arrow().num_rows == 0
+        wrong = pyarrow.table({"id": [9], "yes": [True], "small": [1], "document": ["{"]})
+        with pytest.raises(bobak.Error, match="not JSON") as raised:
+            mixed.insert_frame(wrong)
+        assert raised.value.column == "document"
         assert db.sql("SELECT id, name FROM person LIMIT 3").to_arrow().num_columns == 2
         for other in ("'x'", "x'00'"):
             unlike = f"SELECT 1 AS a UNION ALL SELECT {other}"

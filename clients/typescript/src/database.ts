@@ -13,7 +13,7 @@ import type { ResultColumn } from "./wire/answer.js";
 import type { Stored, Writer } from "./wire/code.js";
 import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
-import type { TableSchema } from "./wire/schema.js";
+import { checkKey, type TableSchema } from "./wire/schema.js";
 
 /** Bytes of rows that the server may send before the client grants more. */
 const credit = 1 << 20;
@@ -122,10 +122,11 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     }
   }
 
-  /** Creates the missing tables. */
+  /** Creates the missing tables. The error is Schema if an existing one has a key with the same columns in another order. */
   async create(...schemas: TableSchema[]): Promise<void> {
     await this.tables();
     const missing = schemas.filter((schema) => !this.known.has(schema.name.toLowerCase()));
+    for (const schema of schemas) checkKey(schema, this.known.get(schema.name.toLowerCase()));
     if (missing.length === 0) return;
     await this.#alter("create_table", 0, missing);
     await this.tables();

@@ -18,6 +18,12 @@ function canSend(value: Stored): boolean {
   }
 }
 
+/** Sets an object's own property, also one with the name `__proto__`, which an assignment would take for its prototype. */
+function setProperty(record: object, name: string, value: Value): void {
+  if (name === "__proto__") Object.defineProperty(record, name, { value, configurable: true, enumerable: true, writable: true });
+  else (record as Record<string, Value>)[name] = value;
+}
+
 /**
  * What a table and its selections share: its description, which is replaced if another program has changed the table.
  * @internal
@@ -178,12 +184,12 @@ export class Rows {
     const { name } = this.schema.columns[place]!;
     // The record may write the name in other letter case.
     const written = name in record ? name : Object.keys(record).find((other) => other.toLowerCase() === name.toLowerCase());
-    (record as Record<string, Value>)[written ?? name] = value;
+    setProperty(record, written ?? name, value);
   }
   record<T>(row: Stored[]): T {
     if (row.length !== this.schema.columns.length) throw new Garbled("a row of another table");
     const record: Record<string, Value> = {};
-    this.schema.columns.forEach((column, place) => (record[column.name] = load(row[place]!, column.type)));
+    this.schema.columns.forEach((column, place) => setProperty(record, column.name, load(row[place]!, column.type)));
     return record as T;
   }
   assigns(values: object): request.Assign[] {

@@ -143,7 +143,8 @@ function storeUuid(text: string, column: Column): Stored {
 export function load(stored: Stored, type: Type): Value {
   if (stored === null) return null;
   if (typeof stored === "bigint") {
-    if (type === "bool") return stored !== 0n;
+    // Another integer, which a program without truth values may have stored, stays one.
+    if (type === "bool") return stored === 0n || stored === 1n ? stored === 1n : stored;
     if (small.has(type)) return Number(stored);
     if (type === "currency") return new Money(stored);
     if (type === "date" || type === "time" || type === "datetime" || type === "timestamp") return timeText(stored, type);

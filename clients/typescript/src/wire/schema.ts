@@ -201,6 +201,20 @@ function searchOf(table: string, columns: ColumnDefinition[]): TableSchema["sear
   return language === undefined ? undefined : { columns: places, language };
 }
 
+/**
+ * Rejects a description with the columns of the key in another order than those of the table: a program would name other rows by
+ * its keys.
+ * @internal
+ */
+export function checkKey(described: TableSchema, found: TableSchema | undefined): void {
+  const names = (table: TableSchema) => table.key.map((place) => table.columns[place]!.name);
+  if (!found || found.key.length !== described.key.length) return;
+  const [key, declared] = [names(found), names(described)];
+  if (key.every((name, number) => name.toLowerCase() === declared[number]!.toLowerCase())) return;
+  const words = `the key of the table is (${key.join(", ")}), and that of its description is (${declared.join(", ")})`;
+  throw new BobakError("Schema", `${words}: name these columns in the same order`, { table: found.name });
+}
+
 /** Bits above the generator of keys. */
 const [neverReused, hasForeignKeys, isView, isSearched] = [4, 8, 16, 32];
 

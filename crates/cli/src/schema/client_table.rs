@@ -56,7 +56,7 @@ pub(super) fn client_tables<'a>(
         }
         let mut fields = HashSet::new();
         // No client writes generated columns.
-        let columns = table.columns().iter().enumerate().filter(|(_, c)| c.generated.is_none());
+        let columns = in_key_order(table).into_iter().filter(|(_, c)| c.generated.is_none());
         let columns = columns.map(|(place, column)| {
             let field = field_name(&column.name, keywords, &mut fields);
             client_column(table, place, column, field)
@@ -69,6 +69,17 @@ pub(super) fn client_tables<'a>(
         });
     }
     (found, without)
+}
+
+/// The columns of a table. Those of its key have the order of the key among themselves: the clients take a key in that order.
+fn in_key_order(table: &TableSchema) -> Vec<(usize, &ColumnSchema)> {
+    let mut key = table.key().iter();
+    let places =
+        (0..table.columns().len()).filter_map(|place| match table.key().contains(&place) {
+            true => key.next().copied(),
+            false => Some(place),
+        });
+    places.filter_map(|place| Some((place, table.columns().get(place)?))).collect()
 }
 
 /// A string literal, which is the same in Go, Python and TypeScript as in JSON.

@@ -136,6 +136,29 @@ export interface Tables {
     program.fails(2, "cannot be used with", &["schema", "sqlite:t.db", "--go", "--python"]);
 }
 
+/// The clients take a key in the order of the primary key.
+#[test]
+fn fields_of_a_key_are_in_its_order() {
+    let program = Program::new();
+    let db = bobak::Db::open(&format!("sqlite:{}", program.path("k.db").display())).expect("opens");
+    let sql = "CREATE TABLE s (a INT NOT NULL, x INT, b INT NOT NULL, PRIMARY KEY (b, a))";
+    db.execute(sql, ()).expect("creates");
+    for (language, fields) in [
+        (
+            "--go",
+            "\tB int64  `bobak:\"b,key\"`\n\tX *int64 `bobak:\"x\"`\n\tA int64  `bobak:\"a,key\"`\n",
+        ),
+        (
+            "--python",
+            "    b: int = bobak.column(key=True)\n    x: int | None = None\n    a: int = bobak.column(key=True)\n",
+        ),
+        ("--typescript", "{\n  b: bigint;\n  x: bigint | null;\n  a: bigint;\n}"),
+    ] {
+        let text = program.ok(&["schema", "sqlite:k.db", language]);
+        assert!(text.contains(fields), "{text}");
+    }
+}
+
 #[test]
 fn missing_table_error_lists_tables() {
     let program = Program::new();

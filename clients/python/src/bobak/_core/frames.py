@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._errors import Error, ErrorKind
-from .._wire.schema import Type
+from .._wire.schema import TableSchema, Type
 from . import columns
+from .types import JsonText, store_json
 
 if TYPE_CHECKING:
     import pandas
@@ -121,12 +123,19 @@ def _decimals(arrow: Any, values: Sequence[Any]) -> Any:
         return arrow.array(values, type=arrow.decimal256(76, 38))
 
 
-def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a data frame or table, as dicts of Python values."""
+def rows_of(frame: Any, schema: TableSchema) -> Iterator[dict[str, Any]]:
+    """The rows of a data frame or table for a table with this schema, as dicts of Python values."""
     if hasattr(frame, "to_batches"):
         _check_distinct(frame.schema.names)
+        kinds = {column.name.lower(): column.type for column in schema.columns}
+        # A text of pyarrow is a document as its text, as `arrow_of` makes it.
+        documents = [name for name in frame.schema.names if kinds.get(name.lower()) is Type.JSON]
         for batch in frame.to_batches(max_chunksize=_CHUNK):
-            yield from batch.to_pylist()
+            for row in batch.to_pylist():
+                for name in documents:
+                    if isinstance(row[name], str):
+                        row[name] = JsonText(row[name])
+                yield row
         return
     if not hasattr(frame, "itertuples"):
         raise Error(ErrorKind.MISMATCH, f"{type(frame).__name__} where a frame is expected")
@@ -167,10 +176,8 @@ def _columns(count: int, rows: Iterable[Any]) -> list[Sequence[Any]]:
 
 def _plain(kind: Type | None, values: Sequence[Any]) -> Sequence[Any]:
     if kind is Type.UUID:
-        return [None if value is None else value.bytes for value in values]
+        return [value.bytes if isinstance(value, uuid.UUID) else value for value in values]
     if kind is Type.JSON:
-        from .types import store_json
-
         return [None if value is None else store_json(value) for value in values]
     return values
 

@@ -221,6 +221,8 @@ class Shape:
     enums: list[builtins.type[enum.Enum] | None]
     #: Whether a field may be None, as its annotation says.
     optional: list[bool]
+    #: The columns that it names as the key.
+    key: list[str]
     by_keyword: bool
     #: Whether its fields can't be set.
     is_frozen: bool
@@ -246,6 +248,7 @@ def shape_of(cls: Any) -> Shape:
         types=[None if column.type is Type.ANY else column.type for _, column, _ in parts],
         enums=[_enum_of(hints[field.name]) for field, _, _ in parts],
         optional=[column.nullable for _, column, _ in parts],
+        key=[column.name for _, column, options in parts if options.key],
         by_keyword=any(field.kw_only for field, _, _ in parts),
         is_frozen=cls.__dataclass_params__.frozen,
         values=(lambda record: (get(record),)) if single else get,

@@ -15,7 +15,7 @@ from .calls import Row
 from .record import Shape, shape_of
 
 #: The integers of each type. Engines store 64 bits with a sign, so a ``u64`` has 63.
-_RANGES = {
+RANGES = {
     Type.I8: (-(1 << 7), (1 << 7) - 1),
     Type.I16: (-(1 << 15), (1 << 15) - 1),
     Type.I32: (-(1 << 31), (1 << 31) - 1),
@@ -43,7 +43,7 @@ def convert(value: Stored, type: Type, field: Type) -> Stored:
     """
     if value is None or field is Type.ANY:
         return value
-    if field in _RANGES:
+    if field in RANGES:
         return _integer(value, type, field)
     if field in _FLOATS:
         return _float(value, type, field)
@@ -66,7 +66,7 @@ def convert(value: Stored, type: Type, field: Type) -> Stored:
 
 def _counts(type: Type) -> bool:
     """Whether integers of this type are numbers, and not amounts, days or microseconds."""
-    return type in _RANGES or type in (Type.ANY, Type.DECIMAL) or type in _FLOATS
+    return type in RANGES or type in (Type.ANY, Type.DECIMAL) or type in _FLOATS
 
 
 def _integer(value: Stored, type: Type, field: Type) -> Stored:
@@ -79,7 +79,7 @@ def _integer(value: Stored, type: Type, field: Type) -> Stored:
         number, rest = divmod(value, _SCALE)
         if rest:
             raise _outside(value, type, field)
-    least, most = _RANGES[field]
+    least, most = RANGES[field]
     if not least <= number <= most:
         raise _outside(value, type, field)
     return number
@@ -107,14 +107,14 @@ def _amount(value: Stored, type: Type, field: Type) -> Stored:
         number = int(scaled)
     elif isinstance(value, int) and type is Type.CURRENCY:
         number = value
-    elif isinstance(value, int) and type in _RANGES:
+    elif isinstance(value, int) and type in RANGES:
         number = value * _SCALE
     elif isinstance(value, int) and type is Type.ANY:
         message = "an integer of an unknown type is no amount: CAST it to DECIMAL(19, 4)"
         raise Error(ErrorKind.MISMATCH, message)
     else:
         raise _other(value, type, field)
-    least, most = _RANGES[Type.I64]
+    least, most = RANGES[Type.I64]
     if not least <= number <= most:
         raise _outside(value, type, field)
     return number

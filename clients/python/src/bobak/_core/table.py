@@ -15,11 +15,12 @@ from .._wire.code import Stored
 from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.schema import KeysBy, TableSchema, Type
-from . import calls, columns, plans, types
+from . import calls, columns, plans
 from .batch import BatchWriter
 from .calls import Call, Row
 from .link import Link, Steps
 from .query import Expression, Query, StoredIn, assignments
+from .reading import read_as
 from .record import Shape, schema_of, shape_of
 from .table_plan import Plan
 
@@ -259,9 +260,7 @@ def maker(plan: Plan, query: Query) -> Callable[[list[Row]], list[Any]]:
     kinds = result_types(plan, query)
 
     def tuples(found: list[Row]) -> list[Any]:
-        return [
-            tuple(types.load_as(kind, value) for kind, value in zip(kinds, row)) for row in found
-        ]
+        return [tuple(read_as(kind, value) for kind, value in zip(kinds, row)) for row in found]
 
     return tuples
 

@@ -17,6 +17,7 @@ from .._wire.code import Stored
 from .._wire.schema import KeysBy, Role, TableSchema, Type
 from . import types
 from .calls import Row
+from .reading import Reader
 from .record import Shape
 
 _SAME: dict[Type, type] = {Type.TEXT: str, Type.BYTES: bytes, Type.F64: float}
@@ -56,7 +57,7 @@ class Plan:
         self._updated = request.columns(updated)
         #: The columns that an update sets, by the names in a dict.
         self._updated_by: dict[tuple[str, ...], bytes] = {}
-        self._loads = [(place, load) for place, load in enumerate(self._load) if load is not None]
+        self._reader = Reader(schema, {} if shape is None else dict(self._enums(shape)))
         #: The values of columns that a record does not have. A generated key has no default.
         made = () if schema.keys_by is KeysBy.USER else schema.key
         self._defaults: list[Stored] = [
@@ -231,7 +232,7 @@ class Plan:
 
     def records(self, found: list[Row]) -> list[Any]:
         """Rows as records."""
-        self.load_rows(found)
+        self._reader.read(found, records=self.shape is not None)
         return [self.make(row) for row in found]
 
     def field_name(self, place: int) -> str:
@@ -239,25 +240,9 @@ class Plan:
         name = self.schema.columns[place].name
         return name if self._field_names is None else self._field_names.get(place, name)
 
-    def load_rows(self, found: list[Row]) -> None:
-        """Converts stored values to Python values, in place."""
-        self._convert(found, self._loads)
-
     def load_values(self, found: list[Row]) -> None:
-        """As :meth:`load_rows`, but an enum's member is its value."""
-        loads = enumerate(map(types.loader, self.schema.columns))
-        self._convert(found, [(place, load) for place, load in loads if load is not None])
-
-    def _convert(self, found: list[Row], loads: Sequence[tuple[int, types.Load]]) -> None:
-        for place, load in loads:
-            try:
-                for row in found:
-                    value = row[place]
-                    if value is not None:
-                        row[place] = load(value)
-            except Error as error:
-                error.table, error.column = self.schema.name, self.schema.columns[place].name
-                raise
+        """Converts stored values to Python values, in place: to that of an enum's member."""
+        self._reader.read(found, records=False)
 
     def error(self, kind: ErrorKind, message: str) -> Error:
         return Error(kind, message, table=self.schema.name)
@@ -303,7 +288,18 @@ class Plan:
                 message = f"the column has the type {column.type.name.lower()}, and the field of "
                 message += f"{shape.name} the type {kind.name.lower()}"
                 raise Error(ErrorKind.SCHEMA, message, table=self.schema.name, column=column.name)
+        self._check_key(shape)
         return places
+
+    def _check_key(self, shape: Shape) -> None:
+        """Rejects a class with the columns of the key in another order: its program would name
+        other rows by its keys."""
+        declared = [self.place(name) for name in shape.key]
+        if len(declared) == len(self.schema.key) and declared != [*self.schema.key]:
+            key = ", ".join(self.schema.columns[place].name for place in self.schema.key)
+            message = f"the key of the table is ({key}), and that of {shape.name} is "
+            message += f"({', '.join(shape.key)}): a class has these fields in the same order"
+            raise self.error(ErrorKind.SCHEMA, message)
 
     def _values(self, record: Any) -> list[Stored]:
         try:

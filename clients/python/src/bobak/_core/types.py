@@ -45,6 +45,10 @@ _DAY_ZERO = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1)
 _EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _MICROS_PER_DAY = 86_400_000_000
+_LEAST_INSTANT, _LAST_INSTANT = (
+    (day.toordinal() - _DAY_ZERO) * _MICROS_PER_DAY + rest
+    for day, rest in ((dt.date.min, 0), (dt.date.max, _MICROS_PER_DAY - 1))
+)
 #: More digits than any amount has: nothing is rounded.
 _EXACT = Context(prec=60)
 _SINGLE = struct.Struct("<f")
@@ -66,19 +70,19 @@ def loader(column: Column) -> Load | None:
     load = _LOAD.get(column.type)
     if load is None or not column.as_text:
         return load
-    return _PARSE[column.type]
+    return PARSE[column.type]
 
 
 def load_as(kind: Type | None, value: Stored) -> Any:
     """A stored value as a Python value of a type."""
     if value is None or kind is None:
         return value
-    parse = _PARSE.get(kind) if isinstance(value, str) else None
+    parse = PARSE.get(kind) if isinstance(value, str) else None
     load = parse or _LOAD.get(kind)
     try:
         return value if load is None else load(value)
     except TypeError:
-        raise _mismatch(kind.name.lower(), value) from None
+        raise mismatch(kind.name.lower(), value) from None
 
 
 def loader_of(kind: Type) -> Load | None:
@@ -104,7 +108,7 @@ def parameter(value: Any) -> Parameter:
         return Parameter(int(value.__index__()), Type.ANY)
     if hasattr(value, "__float__"):
         return Parameter(float(value), Type.ANY)
-    raise _mismatch("a value that can be stored", value)
+    raise mismatch("a value that can be stored", value)
 
 
 def _decimal(value: Decimal) -> Parameter:
@@ -127,7 +131,7 @@ def _bool(value: Any) -> Stored:
         return int(value)
     if type(value).__name__ in _NUMPY_BOOLS:
         return int(bool(value))
-    raise _mismatch("a bool", value)
+    raise mismatch("a bool", value)
 
 
 def enum_storer(cls: type[enum.Enum], store: Store) -> Store:
@@ -166,7 +170,7 @@ def _int(value: Any) -> Stored:
     if isinstance(value, enum.Enum):
         return _int(value.value)
     if isinstance(value, float) or not hasattr(value, "__index__"):
-        raise _mismatch("an integer", value)
+        raise mismatch("an integer", value)
     return int(value.__index__())
 
 
@@ -174,7 +178,7 @@ def _float(value: Any) -> Stored:
     if type(value) is float:
         return value
     if isinstance(value, (str, Decimal)) or not hasattr(value, "__float__"):
-        raise _mismatch("a float", value)
+        raise mismatch("a float", value)
     try:
         number = float(value)
     except OverflowError:
@@ -201,13 +205,13 @@ def _text(value: Any) -> Stored:
         return _text(value.value)
     if isinstance(value, str):
         return value if type(value) is str else str(value)
-    raise _mismatch("a text", value)
+    raise mismatch("a text", value)
 
 
 def _bytes(value: Any) -> Stored:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise _mismatch("bytes", value)
+    raise mismatch("bytes", value)
 
 
 def _uuid(value: Any) -> Stored:
@@ -220,19 +224,19 @@ def _uuid(value: Any) -> Stored:
             return uuid.UUID(value).bytes
         except ValueError:
             pass
-    raise _mismatch("a UUID", value)
+    raise mismatch("a UUID", value)
 
 
 def _currency(value: Any) -> Stored:
     if isinstance(value, (float, bool)):
-        raise _mismatch("an amount (Decimal, int or str: a float is never exact)", value)
+        raise mismatch("an amount (Decimal, int or str: a float is never exact)", value)
     try:
         scaled = _EXACT.multiply(Decimal(value), Decimal(10_000))
         whole = int(scaled)
     except (InvalidOperation, ValueError, OverflowError, TypeError):
-        raise _mismatch("an amount", value) from None
+        raise mismatch("an amount", value) from None
     if scaled != whole or (isinstance(value, str) and "e" in value.lower()):
-        raise _mismatch("an amount of at most four decimals", value)
+        raise mismatch("an amount of at most four decimals", value)
     if not -(1 << 63) <= whole < 1 << 63:
         raise _out_of_range("an amount", value)
     return whole
@@ -242,7 +246,7 @@ def _date(value: Any) -> Stored:
     if isinstance(value, str):
         value = _parse_date(value)
     if isinstance(value, dt.datetime) or not isinstance(value, dt.date):
-        raise _mismatch("a date", value)
+        raise mismatch("a date", value)
     return value.toordinal() - _DAY_ZERO
 
 
@@ -250,7 +254,7 @@ def _time(value: Any) -> Stored:
     if isinstance(value, str):
         value = _parse_time(value)
     if not isinstance(value, dt.time) or value.tzinfo is not None:
-        raise _mismatch("a time without a zone", value)
+        raise mismatch("a time without a zone", value)
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
     return seconds * 1_000_000 + value.microsecond
 
@@ -259,7 +263,7 @@ def _datetime(value: Any) -> Stored:
     if isinstance(value, str):
         value = _parse_datetime(value)
     if not isinstance(value, dt.datetime) or value.tzinfo is not None:
-        raise _mismatch("a datetime without a zone", value)
+        raise mismatch("a datetime without a zone", value)
     return _micros(value - _EPOCH)
 
 
@@ -267,19 +271,35 @@ def _timestamp(value: Any) -> Stored:
     if isinstance(value, str):
         value = _parse_timestamp(value)
     if not isinstance(value, dt.datetime) or value.tzinfo is None:
-        raise _mismatch("a datetime with a zone", value)
-    return _micros(value - _EPOCH_UTC)
+        raise mismatch("a datetime with a zone", value)
+    micros = _micros(value - _EPOCH_UTC)
+    # In UTC its year may be 0 or 10000, which no `datetime` has: it could not be read again.
+    if not _LEAST_INSTANT <= micros <= _LAST_INSTANT:
+        raise _out_of_range("a timestamp", value)
+    return micros
 
 
 def _micros(since: dt.timedelta) -> int:
     return since.days * _MICROS_PER_DAY + since.seconds * 1_000_000 + since.microseconds
 
 
+class JsonText(str):
+    """A document as its text, where a text would be a document of one text."""
+
+
 def store_json(value: Any) -> Stored:
+    if isinstance(value, JsonText):
+        _load_json(value)
+        return str(value)
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise Error(ErrorKind.MISMATCH, f"the value has no JSON form: {error}") from error
+
+
+def load_bool(value: int) -> bool | int:
+    """A truth value; another integer, which a program without them may have stored, stays one."""
+    return value == 1 if value in (0, 1) else value
 
 
 def load_currency(value: int) -> Decimal:
@@ -378,7 +398,7 @@ def store_vector(value: Any, length: int) -> bytes:
     infinities and numbers that are no ``f32``.
     """
     if isinstance(value, (str, bytes, bytearray, dict, set, frozenset)):
-        raise _mismatch("a vector: a sequence of numbers", value)
+        raise mismatch("a vector: a sequence of numbers", value)
     try:
         numbers = list(map(float, value))
         if len(numbers) != length:
@@ -390,7 +410,7 @@ def store_vector(value: Any, length: int) -> bytes:
             raise Error(ErrorKind.OUT_OF_RANGE, message)
         return struct.pack(f"<{length}f", *numbers)
     except (TypeError, ValueError):
-        raise _mismatch("a vector: a sequence of numbers", value) from None
+        raise mismatch("a vector: a sequence of numbers", value) from None
     except OverflowError:
         raise Error(ErrorKind.OUT_OF_RANGE, "a number of the vector is no f32") from None
 
@@ -418,7 +438,7 @@ _STORE: dict[Type, Store] = {
 }
 
 _LOAD: dict[Type, Load] = {
-    Type.BOOL: bool,
+    Type.BOOL: load_bool,
     Type.UUID: _load_uuid,
     Type.CURRENCY: load_currency,
     Type.DATE: load_date,
@@ -438,7 +458,8 @@ _TEXT: dict[Type, Store] = {
     Type.TIMESTAMP: _timestamp_text,
 }
 
-_PARSE: dict[Type, Load] = {
+#: What reads the text forms.
+PARSE: dict[Type, Load] = {
     Type.UUID: _parse_uuid,
     Type.DATE: _parse_date,
     Type.TIME: _parse_time,
@@ -462,7 +483,7 @@ _BY_CLASS: tuple[tuple[Any, Callable[[Any], Parameter]], ...] = (
 )
 
 
-def _mismatch(expected: str, value: Any) -> Error:
+def mismatch(expected: str, value: Any) -> Error:
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     return Error(ErrorKind.MISMATCH, f"expected {expected}, found {shown}")

@@ -422,9 +422,11 @@ class Table(_OfTable, Generic[T]):
 
     def insert_frame(self, frame: Any, *, on_conflict: str = "fail") -> Report:
         """Inserts the rows of a data frame of pandas, or of a table of pyarrow, by column name. A
-        missing value is NULL, and a missing key is generated."""
-        table = Table[Any](self._session, ops.Handle(Plan(self._plan.schema, None)))
-        return table.insert_many(frames.rows_of(frame), on_conflict=on_conflict)
+        missing value is NULL, and a missing key is generated. A text of pyarrow is the text of a
+        document in a column of JSON."""
+        schema = self._plan.schema
+        table = Table[Any](self._session, ops.Handle(Plan(schema, None)))
+        return table.insert_many(frames.rows_of(frame, schema), on_conflict=on_conflict)
 
 
 class Batch:
