@@ -430,6 +430,12 @@ fn check_differences(
                 }
             }
             Difference::Key(..) => return fail(difference.to_string()),
+            // Also one of an earlier version of Bobak, whose index has other words.
+            Difference::Rule(_, _, "search", ..) if stored.search().is_none() => {
+                let message = "the table has no search, or that of an earlier version of Bobak: call \
+                               create_missing_tables, or add a migration with `add search`";
+                return fail(message.to_owned());
+            }
             _ => {}
         }
     }

@@ -48,8 +48,9 @@ impl Select {
     /// `Schema` if it is not searched.
     pub fn search_schema(&self) -> Result<&SearchSchema> {
         self.table.search().ok_or_else(|| {
-            let message = "the table is not searched: declare the columns that are, such as \
-                           `#[record(search(title, body))]`";
+            let message = "the table is not searched, or an earlier version of Bobak made its index: declare the \
+                           columns that are searched, such as `#[record(search(title, body))]`, and call \
+                           create_missing_tables, or add a migration with `add search`";
             Error::new(ErrorKind::Schema, message).in_table(self.table.name())
         })
     }

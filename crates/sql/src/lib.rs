@@ -42,6 +42,7 @@ mod declared;
 mod default;
 mod dialect;
 mod feed;
+mod fts5_separators;
 mod in_query;
 mod index_name;
 mod join;
@@ -56,6 +57,7 @@ mod program_text;
 mod remark;
 mod schema;
 mod search;
+mod search_query;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;

@@ -136,9 +136,9 @@ pub(crate) fn alter_table(
         writer.raw("ALGORITHM = COPY, ");
     }
     let changed = changed_definitions(alteration, dialect)?;
-    if alteration.changes_search() && from.search().is_some() {
-        writer.raw("DROP KEY ").name(SEARCH_COLUMN).raw(", ");
-        writer.raw("DROP COLUMN ").name(SEARCH_COLUMN).raw(", ");
+    if alteration.changes_search() {
+        writer.raw("DROP KEY IF EXISTS ").name(SEARCH_COLUMN).raw(", ");
+        writer.raw("DROP COLUMN IF EXISTS ").name(SEARCH_COLUMN).raw(", ");
     }
     drop_parts(&mut writer, alteration, names, &changed);
     for (old, new) in alteration.kept().filter(|kept| !changed.contains(kept)) {

@@ -4,18 +4,25 @@
 //! a GIN index. MariaDB: a generated text with a FULLTEXT index. The generated columns and the FTS5 table say in a comment
 //! what they are for.
 //!
-//! The texts of all columns are one text on the servers, with [`COLUMN_END`] between: a phrase does not cross columns.
+//! The texts of all columns are one index on the servers, with a word between that no query can name: a phrase does not
+//! cross columns. On each engine the index has the words of [`bobak_core::search::words`]: what separates words there is
+//! replaced by spaces, or named as a separator.
 
 use crate::Dialect;
+use crate::fts5_separators::push_separators;
+use crate::search_query::{SHORT_END, push_boolean, rendered};
 use crate::select::push_limit;
 use crate::writer::Writer;
-use bobak_core::search::{SEARCH_PREFIX, SearchLanguage, SearchQuery};
+use bobak_core::search::{MARKS, SAME_LETTERS, SEARCH_PREFIX, SearchLanguage};
 use bobak_core::{Error, ErrorKind, Result, Select, TableSchema, Value, ValueRef};
 
 /// The generated column of PostgreSQL and MariaDB; the FULLTEXT index has this name too.
 pub const SEARCH_COLUMN: &str = "bobak_search";
-/// How the comment of what Bobak made for a search begins; the language follows.
+/// How the comment of what Bobak made for a search begins; the [`VERSION`] and the language follow.
 pub const SEARCH_COMMENT: &str = "bobak: search ";
+/// What follows [`SEARCH_COMMENT`]: it changes if the words of the same text change. A table with another one has no search,
+/// until it is added again.
+const VERSION: &str = "2 ";
 
 /// The rank's name in a query.
 const RANK: &str = "bobak_rank";
@@ -23,12 +30,16 @@ const RANK: &str = "bobak_rank";
 const ROW: &str = "bobak_row";
 /// The parsed query's name on PostgreSQL.
 const QUERY: &str = "bobak_query";
-/// A word between the texts of two columns.
-const COLUMN_END: &str = "bobakcolumnend";
-/// What words of fewer than three letters end with on MariaDB, which does not index shorter ones.
-const SHORT_END: &str = "zqx";
-/// What PostgreSQL's parser takes for parts of words, numbers or addresses.
-const SEPARATORS: &str = "./-@<>&:+_~=%?#";
+/// The vector between those of two columns on PostgreSQL: no query can name its word, or how it begins.
+const COLUMN_VECTOR: &str = "'''|'':1'::tsvector";
+/// The word between the texts of two columns on MariaDB: no query has this character.
+const COLUMN_WORD: &str = "___";
+/// A private character that stands for İ while a text becomes lower case on the servers.
+const KEPT: &str = "\u{e130}";
+/// What separates words on MariaDB.
+const MARIADB_SEPARATORS: &str = r"(?:[\x{fe00}-\x{fe0f}]|[^\p{L}\p{Nd}\p{Nl}\p{Mn}\p{Mc}])+";
+/// The letter numbers of the basic plane, as PostgreSQL's regular expressions have them in brackets.
+const LETTER_NUMBERS: &str = r"\u16ee-\u16f0\u2160-\u2188\u3007\u3021-\u3029\u3038-\u303a";
 
 /// The name of a table's FTS5 table.
 #[must_use]
@@ -58,12 +69,9 @@ pub fn create_search(dialect: Dialect, table: &TableSchema) -> Result<Vec<String
     }
 }
 
-/// The statements that remove what [`create_search`] made; none if the table is not searched.
+/// The statements that remove what [`create_search`] made, also that of an earlier version.
 #[must_use]
 pub fn drop_search(dialect: Dialect, table: &TableSchema) -> Vec<String> {
-    if table.search().is_none() {
-        return Vec::new();
-    }
     let statement = |write: &dyn Fn(&mut Writer<'_>)| {
         let mut writer = Writer::new(dialect);
         write(&mut writer);
@@ -73,17 +81,21 @@ pub fn drop_search(dialect: Dialect, table: &TableSchema) -> Vec<String> {
         Dialect::Sqlite => {
             let drop = |verb: &&str| {
                 statement(&|writer| {
-                    writer.raw("DROP TRIGGER ").name(&trigger(table, verb));
+                    writer.raw("DROP TRIGGER IF EXISTS ").name(&trigger(table, verb));
                 })
             };
             let mut texts: Vec<_> = ["insert", "update", "delete"].iter().map(drop).collect();
             texts.push(statement(&|writer| {
-                writer.raw("DROP TABLE ").name(&search_table(table.name()));
+                writer.raw("DROP TABLE IF EXISTS ").name(&search_table(table.name()));
             }));
             texts
         }
         Dialect::Postgres => vec![statement(&|writer| {
-            writer.raw("ALTER TABLE ").name(table.name()).raw(" DROP COLUMN ").name(SEARCH_COLUMN);
+            writer
+                .raw("ALTER TABLE ")
+                .name(table.name())
+                .raw(" DROP COLUMN IF EXISTS ")
+                .name(SEARCH_COLUMN);
         })],
         Dialect::MariaDb | Dialect::MySql => Vec::new(),
     }
@@ -99,12 +111,15 @@ fn create_fts5(
     let row = row_name(table);
     let mut writer = Writer::new(Dialect::Sqlite);
     writer.raw("CREATE VIRTUAL TABLE ").name(&search).raw(" /* ").raw(SEARCH_COMMENT);
-    writer.raw(language.name()).raw(" */ USING fts5(");
+    writer.raw(VERSION).raw(language.name()).raw(" */ USING fts5(");
     writer.columns(table, columns.iter().copied());
     writer.raw(", content=").literal(ValueRef::Text(table.name()));
     writer.raw(", content_rowid=").literal(ValueRef::Text(row));
     let stemmer = if language == SearchLanguage::English { "porter " } else { "" };
-    writer.raw(&format!(", tokenize='{stemmer}unicode61 remove_diacritics 0')"));
+    writer.raw(&format!(", tokenize='{stemmer}unicode61 remove_diacritics 0"));
+    writer.raw(" categories ''L* Nd Nl Mn Mc'' separators ''");
+    push_separators(&mut writer);
+    writer.raw("''')");
     let mut texts = vec![writer.into_text()];
     for (verb, event) in [("insert", "INSERT"), ("update", "UPDATE"), ("delete", "DELETE")] {
         texts.push(fts5_trigger(table, columns, verb, event));
@@ -180,18 +195,16 @@ fn create_tsvector(table: &TableSchema) -> Vec<String> {
     let language = table.search().map_or("simple", |search| search.language.name());
     let mut writer = Writer::new(Dialect::Postgres);
     writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN ").name(SEARCH_COLUMN);
-    writer.raw(" tsvector GENERATED ALWAYS AS (to_tsvector('").raw(language);
-    writer.raw("'::regconfig, translate(lower((");
+    writer.raw(" tsvector GENERATED ALWAYS AS (");
     for (at, &place) in table.search().iter().flat_map(|search| &search.columns).enumerate() {
         if at > 0 {
-            writer.raw(" || ' ").raw(COLUMN_END).raw(" ' || ");
+            writer.raw(" || ").raw(COLUMN_VECTOR).raw(" || ");
         }
-        writer.raw("coalesce(").column(table, place).raw("::text, '')");
+        writer.raw("to_tsvector('").raw(language).raw("'::regconfig, ");
+        push_postgres_words(&mut writer, table, place);
+        writer.raw(")");
     }
-    let spaces = " ".repeat(SEPARATORS.len());
-    // By ICU: the server's own locale may know ASCII only.
-    writer.raw(") COLLATE \"und-x-icu\")");
-    writer.raw(&format!(", '{SEPARATORS}', '{spaces}'))) STORED"));
+    writer.raw(") STORED");
     let mut index = Writer::new(Dialect::Postgres);
     index.raw("CREATE INDEX ON ").name(table.name()).raw(" USING gin (").name(SEARCH_COLUMN);
     index.raw(")");
@@ -201,20 +214,42 @@ fn create_tsvector(table: &TableSchema) -> Vec<String> {
     vec![writer.into_text(), index.into_text(), comment.into_text()]
 }
 
+/// The words of a column in lower case, with spaces between. By ICU: the server's own locale may know ASCII only.
+fn push_postgres_words(writer: &mut Writer<'_>, table: &TableSchema, place: usize) {
+    writer.raw("regexp_replace(translate(lower(translate(coalesce(").column(table, place);
+    writer.raw("::text, ''), 'İ', '").raw(KEPT).raw("') COLLATE \"und-x-icu\"), '").raw(KEPT);
+    let (letters, same): (String, String) = SAME_LETTERS.into_iter().unzip();
+    writer.raw(&letters).raw("', 'İ").raw(&same).raw("'), '[^[:alnum:]").raw(LETTER_NUMBERS);
+    for (first, last) in MARKS {
+        writer.raw(&format!("\\u{:04x}-\\u{:04x}", u32::from(*first), u32::from(*last)));
+    }
+    writer.raw("]+', ' ', 'g')");
+}
+
 /// The generated column of MariaDB.
 pub(crate) fn push_mariadb_column(writer: &mut Writer<'_>, table: &TableSchema) {
     writer.name(SEARCH_COLUMN).raw(" LONGTEXT CHARACTER SET utf8mb4");
     writer.raw(writer.dialect.collate(bobak_core::Collation::Binary));
-    writer.raw(" GENERATED ALWAYS AS (REGEXP_REPLACE(REPLACE(REPLACE(LOWER(CONCAT(");
+    writer.raw(" GENERATED ALWAYS AS (REGEXP_REPLACE(CONCAT(");
     for (at, &place) in table.search().iter().flat_map(|search| &search.columns).enumerate() {
         if at > 0 {
-            writer.raw(&format!(", ' {COLUMN_END} ', "));
+            writer.raw(&format!(", ' {COLUMN_WORD} ', "));
         }
-        writer.raw("IFNULL(").column(table, place).raw(", '')");
+        push_mariadb_words(writer, table, place);
     }
-    writer.raw(")), '_', ' '), '''', ' '), ");
-    writer.raw("'(?<![[:alnum:]])([[:alnum:]]{1,2})(?![[:alnum:]])', '\\1").raw(SHORT_END);
+    writer.raw("), '(?<![^ ])([^ ]{1,2})(?![^ ])', '\\1").raw(SHORT_END);
     writer.raw("')) STORED INVISIBLE COMMENT ").literal(ValueRef::Text(&search_comment(table)));
+}
+
+/// The words of a column in lower case, with spaces between.
+fn push_mariadb_words(writer: &mut Writer<'_>, table: &TableSchema, place: usize) {
+    writer.raw("REGEXP_REPLACE(").raw(&"REPLACE(".repeat(SAME_LETTERS.len() + 1));
+    writer.raw("LOWER(REPLACE(IFNULL(").column(table, place);
+    writer.raw(&format!(", ''), 'İ', '{KEPT}')), '{KEPT}', 'İ')"));
+    for (letter, same) in SAME_LETTERS {
+        writer.raw(&format!(", '{letter}', '{same}')"));
+    }
+    writer.raw(&format!(", '{MARIADB_SEPARATORS}', ' ')"));
 }
 
 /// The FULLTEXT index of MariaDB.
@@ -225,7 +260,7 @@ pub(crate) fn push_mariadb_index(writer: &mut Writer<'_>) {
 /// What a generated column is for: the language, and the columns' names after bars.
 fn search_comment(table: &TableSchema) -> String {
     let Some(search) = table.search() else { return String::new() };
-    let mut comment = format!("{SEARCH_COMMENT}{}", search.language.name());
+    let mut comment = format!("{SEARCH_COMMENT}{VERSION}{}", search.language.name());
     for column in search.columns.iter().filter_map(|place| table.columns().get(*place)) {
         comment.push('|');
         comment.push_str(&column.name.replace('%', "%25").replace('|', "%7C"));
@@ -233,119 +268,20 @@ fn search_comment(table: &TableSchema) -> String {
     comment
 }
 
-/// The language and the columns' names of a comment, if Bobak made it for a search.
+/// The language and the columns' names of a comment, if Bobak made it for a search, and its index has the words of today.
 #[must_use]
 pub fn parse_search_comment(comment: &str) -> Option<(SearchLanguage, Vec<String>)> {
-    let mut parts = comment.strip_prefix(SEARCH_COMMENT)?.split('|');
+    let mut parts = comment.strip_prefix(SEARCH_COMMENT)?.strip_prefix(VERSION)?.split('|');
     let language = SearchLanguage::from_name(parts.next()?.trim()).ok()?;
     let name = |part: &str| part.replace("%7C", "|").replace("%25", "%");
     Some((language, parts.map(name).collect()))
 }
 
-/// The language in the text of an FTS5 table, if Bobak made it.
+/// The language in the text of an FTS5 table, if Bobak made it, and it has the words of today.
 #[must_use]
 pub fn parse_search_table(sql: &str) -> Option<SearchLanguage> {
-    let (_, comment) = sql.split_once(&format!("/* {SEARCH_COMMENT}"))?;
+    let (_, comment) = sql.split_once(&format!("/* {SEARCH_COMMENT}{VERSION}"))?;
     SearchLanguage::from_name(comment.split_once(" */")?.0).ok()
-}
-
-/// The query as each engine takes it.
-pub(crate) fn rendered(dialect: Dialect, query: &SearchQuery) -> String {
-    let mut out = String::new();
-    match dialect {
-        Dialect::Sqlite => fts5(query, &mut out),
-        Dialect::Postgres => tsquery(query, &mut out),
-        Dialect::MariaDb | Dialect::MySql => boolean(query, "", &mut out),
-    }
-    out
-}
-
-fn fts5(query: &SearchQuery, out: &mut String) {
-    let list = |parts: &[SearchQuery], between: &str, out: &mut String| {
-        for (at, part) in parts.iter().enumerate() {
-            out.push_str(if at == 0 { "(" } else { between });
-            fts5(part, out);
-        }
-        out.push(')');
-    };
-    match query {
-        SearchQuery::Word(word) => out.push_str(&format!("\"{word}\"")),
-        SearchQuery::Prefix(word) => out.push_str(&format!("\"{word}\" *")),
-        SearchQuery::Phrase(words) => out.push_str(&format!("\"{}\"", words.join(" "))),
-        SearchQuery::And(parts) => list(parts, " AND ", out),
-        SearchQuery::Or(parts) => list(parts, " OR ", out),
-        SearchQuery::Without(found, excluded) => {
-            out.push('(');
-            fts5(found, out);
-            out.push_str(" NOT ");
-            fts5(excluded, out);
-            out.push(')');
-        }
-        _ => {}
-    }
-}
-
-fn tsquery(query: &SearchQuery, out: &mut String) {
-    let list = |parts: &[SearchQuery], between: &str, out: &mut String| {
-        for (at, part) in parts.iter().enumerate() {
-            out.push_str(if at == 0 { "(" } else { between });
-            tsquery(part, out);
-        }
-        out.push(')');
-    };
-    match query {
-        SearchQuery::Word(word) => out.push_str(&format!("'{word}'")),
-        SearchQuery::Prefix(word) => out.push_str(&format!("'{word}':*")),
-        SearchQuery::Phrase(words) => out.push_str(&format!("('{}')", words.join("' <-> '"))),
-        SearchQuery::And(parts) => list(parts, " & ", out),
-        SearchQuery::Or(parts) => list(parts, " | ", out),
-        SearchQuery::Without(found, excluded) => {
-            out.push('(');
-            tsquery(found, out);
-            out.push_str(" & !");
-            tsquery(excluded, out);
-            out.push(')');
-        }
-        _ => {}
-    }
-}
-
-/// The query in MariaDB's boolean mode. `sign` says whether rows must have it.
-fn boolean(query: &SearchQuery, sign: &str, out: &mut String) {
-    out.push_str(sign);
-    let list = |parts: &[SearchQuery], sign: &str, out: &mut String| {
-        for (at, part) in parts.iter().enumerate() {
-            out.push_str(if at == 0 { "(" } else { " " });
-            boolean(part, sign, out);
-        }
-        out.push(')');
-    };
-    match query {
-        SearchQuery::Word(word) => out.push_str(&indexed(word)),
-        SearchQuery::Prefix(word) => out.push_str(&format!("{word}*")),
-        SearchQuery::Phrase(words) => {
-            let words: Vec<_> = words.iter().map(indexed).collect();
-            out.push_str(&format!("\"{}\"", words.join(" ")));
-        }
-        SearchQuery::And(parts) => list(parts, "+", out),
-        SearchQuery::Or(parts) => list(parts, "", out),
-        SearchQuery::Without(found, excluded) => {
-            out.push('(');
-            boolean(found, "+", out);
-            out.push(' ');
-            boolean(excluded, "-", out);
-            out.push(')');
-        }
-        _ => {}
-    }
-}
-
-/// A word as MariaDB indexes it.
-fn indexed(word: &String) -> String {
-    match word.chars().count() {
-        1 | 2 => format!("{word}{SHORT_END}"),
-        _ => word.clone(),
-    }
 }
 
 /// ` FROM table`, with what the query searches for.
@@ -402,7 +338,7 @@ pub(crate) fn push_match(writer: &mut Writer<'_>, select: &Select, before: &str)
     if writer.dialect == Dialect::Postgres {
         writer.name(SEARCH_COLUMN).raw(" @@ ").raw(QUERY);
     } else {
-        push_against(writer, &search.query);
+        push_boolean(writer, &search.query, false);
     }
     true
 }
@@ -420,13 +356,6 @@ pub(crate) fn push_rank(writer: &mut Writer<'_>, select: &Select) {
         Dialect::Postgres => {
             writer.raw("ts_rank(").name(SEARCH_COLUMN).raw(", ").raw(QUERY).raw(")::float8");
         }
-        Dialect::MariaDb | Dialect::MySql => push_against(writer, &search.query),
+        Dialect::MariaDb | Dialect::MySql => push_boolean(writer, &search.query, true),
     }
-}
-
-/// The text is a literal, by which the server sees that the rank is that of the condition.
-fn push_against(writer: &mut Writer<'_>, query: &SearchQuery) {
-    let text = rendered(writer.dialect, query);
-    writer.raw("MATCH (").name(SEARCH_COLUMN).raw(") AGAINST (");
-    writer.literal(ValueRef::Text(&text)).raw(" IN BOOLEAN MODE)");
 }

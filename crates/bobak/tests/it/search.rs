@@ -224,3 +224,37 @@ fn vacuum_keeps_the_search_of_rows_without_an_integer_key() {
     Db::restore(folder.path().join("backup"), &url("restored.db"), &RestoreOptions::new()).unwrap();
     check(&Db::builder().record::<Page>().open(&url("restored.db")).unwrap());
 }
+
+/// An index of an earlier version has other words. It is no search until a new one replaces it.
+#[test]
+fn indexes_of_earlier_versions_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("app.db").display());
+    let db = Db::builder().record::<Article>().open(&url).unwrap();
+    let plain = Article::schema().as_ref().clone().into_builder().no_search().build().unwrap();
+    db.create_table(plain).unwrap();
+    db.execute(
+        "CREATE VIRTUAL TABLE bobak_search_article /* bobak: search english */ USING fts5(title, body, \
+         content='article', content_rowid='id', tokenize='porter unicode61 remove_diacritics 0')",
+        (),
+    )
+    .unwrap();
+    db.execute(
+        "CREATE TRIGGER bobak_search_insert_article AFTER INSERT ON article BEGIN /* bobak: search */ \
+         INSERT INTO bobak_search_article (rowid, title, body) VALUES (new.id, new.title, new.body); END",
+        (),
+    )
+    .unwrap();
+    db.execute("INSERT INTO article VALUES (1, 'fox🦊', NULL, 1)", ()).unwrap();
+    drop(db);
+    let db = Db::builder().record::<Article>().open(&url).unwrap();
+    let error = db.table::<Article>().err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Schema);
+    assert!(error.message().contains("earlier version"), "{error}");
+    assert!(db.dynamic("article").unwrap().search(Query::search("fox")).is_err());
+    db.create_missing_tables().unwrap();
+    assert_eq!(found(&db, "fox"), [1]);
+    let article = Article { id: 0, title: "wolf🐺".into(), body: None, stars: 0 };
+    db.table::<Article>().unwrap().insert(&article).unwrap();
+    assert_eq!(found(&db, "wolf"), [2]);
+}

@@ -3,6 +3,7 @@
 //! A [`SearchSchema`] names the text columns of a table that are searched together. A [`SearchQuery`] is a tree that
 //! every engine renders in its own form, so that a text means the same everywhere: see [`SearchQuery::parse`].
 
+mod characters;
 mod language;
 mod parser;
 mod porter;
@@ -11,10 +12,11 @@ mod snippet;
 mod words;
 
 pub use crate::schema::SearchSchema;
+pub use characters::MARKS;
 pub use language::SearchLanguage;
 pub use query::SearchQuery;
 pub use snippet::Snippet;
-pub use words::{Words, stem, words};
+pub use words::{SAME_LETTERS, Words, stem, words};
 
 use std::sync::Arc;
 

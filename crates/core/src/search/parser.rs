@@ -1,7 +1,8 @@
 //! Reads a query's text.
 
+use super::characters::is_of_word;
 use super::query::SearchQuery;
-use super::words::{is_of_word, words};
+use super::words::words;
 use crate::Result;
 
 pub(super) struct Parser<'a> {

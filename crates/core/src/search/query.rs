@@ -41,7 +41,7 @@ impl SearchQuery {
     /// | `(quick OR slow) fox` | parentheses group |
     ///
     /// AND, OR and NOT are operators in capitals only. NOT binds tighter than AND, and AND tighter than OR. Case does not
-    /// matter, and all characters but letters and digits separate words: `don't` is the phrase `"don t"`.
+    /// matter, and all characters but letters, decimal digits and their marks separate words: `don't` is the phrase `"don t"`.
     ///
     /// ```
     /// use bobak_core::search::SearchQuery;

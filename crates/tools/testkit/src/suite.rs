@@ -265,6 +265,7 @@ suite! { $
     }
     search {
         a_query_finds_the_same_rows_everywhere,
+        words_are_the_same_everywhere,
         the_index_follows_every_write,
         the_index_follows_transactions,
         results_are_ranked_filtered_and_paged,

@@ -124,6 +124,69 @@ pub fn a_query_finds_the_same_rows_everywhere(harness: &dyn Harness) -> Check {
     })
 }
 
+/// Words are the same on every engine, whatever separates them and whatever their script, and so are their beginnings.
+pub fn words_are_the_same_everywhere(harness: &dyn Harness) -> Check {
+    let article = article()?;
+    with_search(harness, &[&article], |probe| {
+        let rows = [
+            (1, "Alice", "x"),
+            (2, "Bob", ""),
+            (3, "fox🦊", "love🥰 you"),
+            (4, "re\u{301}sume\u{301} page", "n\u{303}andu\u{301} e\u{301}"),
+            (5, "x² y", "½ cup"),
+            (6, "हिन्दी भाषा", "தமிழ் மொழி"),
+            (7, "İstanbul", "σας"),
+            (8, "“Quoted”–text…", "l’été ₽57 1️⃣ ❤️ok"),
+        ];
+        probe.insert_all(&article, rows.map(|(id, title, body)| row![id, title, body, 0]))?;
+        for (text, expected) in [
+            ("b*", &[2][..]),
+            ("bo*", &[2]),
+            ("alice NOT bob*", &[1]),
+            ("bobakcolumnend", &[]),
+            ("\"alice x\"", &[]),
+            ("x*", &[1, 5]),
+            ("xz*", &[]),
+            ("xzqx", &[]),
+            ("fox", &[3]),
+            ("fox🦊", &[3]),
+            ("love", &[3]),
+            ("\"love you\"", &[3]),
+            ("RE\u{301}SUME\u{301}", &[4]),
+            ("resume OR sume OR page*", &[4]),
+            ("resume OR sume OR e", &[]),
+            ("n\u{303}andu\u{301}", &[4]),
+            ("\"n\u{303}andu\u{301} e\u{301}\"", &[4]),
+            ("x", &[1, 5]),
+            ("\"x y\"", &[5]),
+            ("cup", &[5]),
+            ("हिन्दी", &[6]),
+            ("हिन OR दी", &[]),
+            ("हि*", &[6]),
+            ("\"हिन्दी भाषा\"", &[6]),
+            ("தமிழ்", &[6]),
+            ("istanbul", &[]),
+            ("İstan*", &[7]),
+            ("İSTANBUL", &[7]),
+            ("ΣΑΣ", &[7]),
+            ("σας", &[7]),
+            ("quoted", &[8]),
+            ("\"quoted text\"", &[8]),
+            ("été", &[8]),
+            ("57", &[8]),
+            ("\"1 ok\"", &[8]),
+            ("\"love you\" OR bo*", &[2, 3]),
+            ("bo* OR (x \"x y\")", &[2, 5]),
+            ("\"love you\" NOT fo*", &[]),
+            ("fo* NOT \"you love\"", &[3]),
+            ("\"love you\" fo*", &[3]),
+        ] {
+            same(text, found(probe, &article, text)?, expected.to_vec())?;
+        }
+        Ok(())
+    })
+}
+
 /// The index follows every kind of write.
 pub fn the_index_follows_every_write(harness: &dyn Harness) -> Check {
     let article = article()?;
@@ -313,7 +376,8 @@ pub fn only_texts_are_searched(harness: &dyn Harness) -> Check {
     fails("twice", wrong, bobak_core::ErrorKind::Schema)?;
     let wrong = plain().search(Vec::<String>::new(), SearchLanguage::Simple).build();
     fails("nothing", wrong, bobak_core::ErrorKind::Schema)?;
-    for text in ["", "  ", "a AND", "OR a", "(a", "a)", "\"a", "NOT a", "&", "a*b*", "a b-c*", "()"]
+    for text in
+        ["", "  ", "a AND", "OR a", "(a", "a)", "\"a", "NOT a", "&", "½", "a*b*", "a b-c*", "()"]
     {
         fails(text, SearchQuery::parse(text), bobak_core::ErrorKind::Syntax)?;
     }
