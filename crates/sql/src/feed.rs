@@ -53,26 +53,20 @@ pub fn track(
     match log {
         Some(log) => {
             reject_retyped(table, &wanted, log)?;
-            let missing = |place: &usize| {
-                let column = wanted.columns().get(*place);
-                column.is_some_and(|column| log.column(&column.name).is_err())
-            };
-            let places: Vec<_> = (0..wanted.columns().len()).filter(missing).collect();
+            let missing = add_to_log(dialect, &wanted, log)?;
             texts.extend(match reason {
-                TrackReason::Added(column) => {
-                    gap(dialect, table, Some(&layout_before(table, column)))
-                }
+                TrackReason::Added(column) => gap(dialect, table, &[layout_before(table, column)]),
                 TrackReason::Altered(alteration) => {
-                    gap(dialect, table, Some(&layout_before_alteration(table, alteration)))
+                    // A killed process may have noted the new one.
+                    let before = layout_before_alteration(table, alteration);
+                    gap(dialect, table, &[before, layout(table)])
                 }
-                TrackReason::Track { captured: true, .. } if places.is_empty() => {
-                    gap(dialect, table, Some(&layout(table)))
+                TrackReason::Track { captured: true, .. } if missing.is_empty() => {
+                    gap(dialect, table, &[layout(table)])
                 }
-                TrackReason::Track { .. } => gap(dialect, table, None),
+                TrackReason::Track { .. } => gap(dialect, table, &[]),
             });
-            for position in places {
-                texts.extend(add_column(dialect, &wanted, position)?);
-            }
+            texts.extend(missing);
         }
         None => {
             texts.extend(create_table(dialect, &wanted)?);
@@ -116,6 +110,24 @@ pub(crate) fn push_counter(out: &mut Writer<'_>) {
     out.name(if is_postgres { "bobak_feed_seq" } else { COUNTER_TABLE });
 }
 
+/// The statements that add the columns to a log that `wanted` has and it has not.
+///
+/// # Errors
+/// None for the log of a table that is tracked.
+pub(crate) fn add_to_log(
+    dialect: Dialect,
+    wanted: &TableSchema,
+    log: &TableSchema,
+) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
+    for (place, column) in wanted.columns().iter().enumerate() {
+        if log.column(&column.name).is_err() {
+            texts.extend(add_column(dialect, wanted, place)?);
+        }
+    }
+    Ok(texts)
+}
+
 /// Rejects a table with a column whose log would convert its values.
 fn reject_retyped(table: &TableSchema, wanted: &TableSchema, log: &TableSchema) -> Result<()> {
     let other = |column: &&bobak_core::ColumnSchema| {
@@ -132,8 +144,8 @@ fn reject_retyped(table: &TableSchema, wanted: &TableSchema, log: &TableSchema) 
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned()).in_column(column))
 }
 
-/// The condition that the last layout of a table is, or is not, a text.
-fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, text: &str) -> String {
+/// The condition that the last layout of a table is, or is not, among these texts.
+fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, texts: &[String]) -> String {
     let mut out = Writer::new(dialect);
     let own = |out: &mut Writer<'_>| {
         out.raw(" FROM ").name(LAYOUT_TABLE).raw(" WHERE ").name("name").raw(" = ");
@@ -141,19 +153,22 @@ fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, text: &str) -> S
     };
     out.raw("EXISTS (SELECT 1");
     own(&mut out);
-    out.raw(" AND ").name("layout").raw(is).literal(ValueRef::Text(text));
+    out.raw(" AND ").name("layout").raw(is);
+    for (number, text) in texts.iter().enumerate() {
+        out.raw(if number == 0 { "(" } else { ", " }).literal(ValueRef::Text(text));
+    }
+    out.raw(")");
     out.raw(" AND ").name("id").raw(" = (SELECT max(").name("id").raw(")");
     own(&mut out);
     out.raw("))");
     out.into_text()
 }
 
-/// Statements that record that the changes of a table up to now are unknown; only if the last layout differs from
-/// `before`, if that is given.
-pub(crate) fn gap(dialect: Dialect, table: &TableSchema, before: Option<&str>) -> Vec<String> {
+/// Statements that record that the changes of a table up to now are unknown, unless the last layout is among these.
+pub(crate) fn gap(dialect: Dialect, table: &TableSchema, known: &[String]) -> Vec<String> {
     let mut texts = note_gap(dialect, table);
-    if let Some(before) = before {
-        let other = last_layout(dialect, table, " <> ", before);
+    if !known.is_empty() {
+        let other = last_layout(dialect, table, " NOT IN ", known);
         for text in texts.iter_mut().filter(|text| text.starts_with("UPDATE ")) {
             let join = if text.contains(" WHERE ") { " AND " } else { " WHERE " };
             text.push_str(join);
@@ -165,14 +180,15 @@ pub(crate) fn gap(dialect: Dialect, table: &TableSchema, before: Option<&str>) -
 
 /// The statement that records the layout of a table, unless it is the last one.
 fn note_layout(dialect: Dialect, table: &TableSchema) -> String {
-    let now = layout(table);
+    let now = [layout(table)];
     let mut note = Writer::new(dialect);
     note.raw("INSERT INTO ").name(LAYOUT_TABLE).raw(" (").name("name").raw(", ").name("seq");
     note.raw(", ").name("layout").raw(") SELECT ").literal(ValueRef::Text(table.name())).raw(", ");
     push_last_change(&mut note);
-    note.raw(", ").literal(ValueRef::Text(&now)).raw(" FROM ");
+    let [text] = &now;
+    note.raw(", ").literal(ValueRef::Text(text)).raw(" FROM ");
     push_counter(&mut note);
-    note.raw(" WHERE NOT ").raw(&last_layout(dialect, table, " = ", &now));
+    note.raw(" WHERE NOT ").raw(&last_layout(dialect, table, " IN ", &now));
     note.into_text()
 }
 

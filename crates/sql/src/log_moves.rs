@@ -15,7 +15,7 @@ use bobak_core::{Result, TableAlteration, TableSchema, ValueRef};
 /// replaced them, so that no change is lost.
 #[must_use]
 pub fn begin_moves(dialect: Dialect, table: &TableSchema) -> Vec<String> {
-    let mut texts = gap(dialect, table, Some(&layout(table)));
+    let mut texts = gap(dialect, table, &[layout(table)]);
     if dialect == Dialect::Postgres {
         // Before the lock under which numbers are given out, as writers do.
         let name = quote(dialect, table.name());

@@ -3,7 +3,7 @@
 use super::action::{Action, alter, change_column};
 use super::step::{MigrationStep, find};
 use super::table_parts::TableParts;
-use bobak_core::{ColumnSchema, Result, SchemaChange, TableAlteration, TableSchema};
+use bobak_core::{CONVERTED, ColumnSchema, Result, SchemaChange, TableAlteration, TableSchema};
 use std::sync::Arc;
 
 /// As [`MigrationStep::actions`], of a step on a tracked table.
@@ -18,10 +18,9 @@ pub(super) fn actions(
     let actions = match step {
         MigrationStep::DropTable(table) => drop_table(find(tables, table)?),
         MigrationStep::ChangeColumn { table, column } => {
-            let mut actions = with_log(change_column(find(tables, table)?, column, keeps_log)?);
-            if resumed {
-                actions.extend(rest(step, tables));
-            }
+            let table = find(tables, table)?;
+            let mut actions = if resumed { begun(table, &column.name)? } else { Vec::new() };
+            actions.extend(with_log(change_column(table, column, keeps_log)?));
             actions
         }
         _ => match fill_by_writing(step, tables, resumed)? {
@@ -57,16 +56,30 @@ pub(super) fn rest(step: &MigrationStep, tables: &[TableSchema]) -> Vec<Action> 
         MigrationStep::RenameTable { to, .. } => Some(to.as_str()),
         MigrationStep::RenameColumn { table, .. }
         | MigrationStep::DropColumn { table, .. }
-        | MigrationStep::AddColumn { table, .. }
-        | MigrationStep::ChangeColumn { table, .. } => Some(table.as_str()),
+        | MigrationStep::AddColumn { table, .. } => Some(table.as_str()),
         _ => None,
     };
     let table = name.and_then(|name| find(tables, name).ok());
-    let track = |table: &TableSchema| {
-        let table = Arc::new(table.clone());
-        Action::Change(SchemaChange::Track { table, history: false })
-    };
     table.map(track).into_iter().collect()
+}
+
+fn track(table: &TableSchema) -> Action {
+    Action::Change(SchemaChange::Track { table: Arc::new(table.clone()), history: false })
+}
+
+/// The last alteration of a conversion that a killed process made: the engine makes the part of it that is missing, which is
+/// that of the log. If the process made none, the engine finds nothing missing.
+fn begun(table: &TableSchema, column: &str) -> Result<Vec<Action>> {
+    let (mut before, place) = (TableParts::of(table), table.column(column)?);
+    if table.column(CONVERTED).is_ok() {
+        before.columns.retain(|column| column.name != CONVERTED);
+    } else if table.key().contains(&place) {
+        return Ok(vec![track(table)]);
+    } else if let Some(changed) = before.columns.get_mut(place) {
+        // Of what a log has, it changed this or nothing.
+        changed.nullable = !changed.nullable;
+    }
+    alter(&before.build()?, table.clone(), &[], &[])
 }
 
 fn drop_table(table: &TableSchema) -> Vec<Action> {

@@ -82,6 +82,9 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
         }
     };
     let (table, log) = stored(server, alteration)?;
+    if let Some(log) = log.as_ref().filter(|_| table.same_as(alteration.to())) {
+        return follow(server, &table, log, alteration);
+    }
     let alteration = &alteration.for_stored(&table)?;
     let (from, to) = (alteration.from(), alteration.to());
     alteration.check_tracked(log.is_some())?;
@@ -101,12 +104,17 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
             return Err(error);
         }
     }
+    let names = mysql_catalog::constraint_names(server, from)?;
+    let texts = crate::alter_table(dialect, alteration, &names)?;
+    let mut added = Vec::new();
     if let Some(log) = &log {
         move_log(server, log, alteration)?;
+        added = widen_log(server, to)?;
     }
-    let names = mysql_catalog::constraint_names(server, from)?;
-    for sql in crate::alter_table(dialect, alteration, &names)? {
-        server.run(to, &sql)?;
+    if let Err(error) = texts.iter().try_for_each(|sql| server.run(to, sql)) {
+        // Another attempt may give the column another type. The first error says more.
+        let _ = added.iter().try_for_each(|sql| server.run(to, sql));
+        return Err(error);
     }
     if log.is_none() {
         return Ok(());
@@ -115,6 +123,41 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
     let Some(log) = log else { return Ok(()) };
     let mut texts = crate::track_altered(dialect, &table, &log, alteration)?.into_iter();
     texts.try_for_each(|sql| server.run(to, &sql))
+}
+
+/// Adds the columns that a tracked table will have to its log; returns what drops them again. They come before those of the
+/// table. So a log without a column of its table shows that a killed process has moved it on for the next alteration.
+fn widen_log(server: &mut dyn SqlServer, to: &TableSchema) -> Result<Vec<String>> {
+    let (dialect, wanted) = (server.dialect(), change_log::log_schema(to, false)?);
+    let logs = mysql_catalog::with_logs(server)?;
+    let Some(log) = logs.iter().find(|log| log.name() == wanted.name()) else {
+        return Ok(Vec::new());
+    };
+    for sql in crate::feed::add_to_log(dialect, &wanted, log)? {
+        server.run(to, &sql)?;
+    }
+    let missing = wanted.columns().iter().filter(|column| log.column(&column.name).is_err());
+    let drop = |column: &ColumnSchema| {
+        let name = quote(dialect, &column.name);
+        format!("ALTER TABLE {} DROP COLUMN {name}", quote(dialect, log.name()))
+    };
+    Ok(missing.map(drop).collect())
+}
+
+/// As the end of [`alter_one`], of a table that a killed process has altered. If it has moved the log on, so will the next
+/// alteration.
+fn follow(
+    server: &mut dyn SqlServer,
+    table: &TableSchema,
+    log: &TableSchema,
+    alteration: &TableAlteration,
+) -> Result<()> {
+    let (dialect, wanted) = (server.dialect(), change_log::log_schema(table, false)?);
+    if !crate::feed::add_to_log(dialect, &wanted, log)?.is_empty() {
+        return Ok(());
+    }
+    let mut texts = crate::track_altered(dialect, table, log, alteration)?.into_iter();
+    texts.try_for_each(|sql| server.run(table, &sql))
 }
 
 /// The stored table and its log, which may have the new name of the table already if a process was killed.
@@ -145,10 +188,37 @@ fn move_log(
         }
         alter_one(server, &SchemaChange::AlterTable(Arc::new(moved)))?;
     }
-    for sql in crate::note_moves(dialect, from, &moves) {
-        server.run(from, &sql)?;
+    if is_noted(server, &moves)? {
+        return Ok(());
     }
-    Ok(())
+    let noted = ["START TRANSACTION".to_owned()].into_iter();
+    let mut noted = noted.chain(crate::note_moves(dialect, from, &moves));
+    match noted.try_for_each(|sql| server.run(from, &sql)) {
+        Ok(()) => server.run(from, "COMMIT"),
+        Err(error) => {
+            // The first error says more.
+            let _ = server.run(from, "ROLLBACK");
+            Err(error)
+        }
+    }
+}
+
+/// Whether these moves are the last that is noted of the table: a killed process has not altered it yet.
+fn is_noted(server: &mut dyn SqlServer, moves: &TableMoves) -> Result<bool> {
+    let mut is_noted = None;
+    let found = |name: &str, layout: &str| match TableMoves::parse(layout) {
+        Some(last) if name.is_empty() => (last.to == moves.to).then(|| last == *moves),
+        _ => (name == moves.from || name == moves.to).then_some(false),
+    };
+    let sql = "SELECT name, layout FROM bobak_layout ORDER BY id DESC";
+    server.ask(sql, &[], &mut |row| {
+        if let (None, ValueRef::Text(name), ValueRef::Text(layout)) =
+            (is_noted, row.get(0), row.get(1))
+        {
+            is_noted = found(name, layout);
+        }
+    })?;
+    Ok(is_noted == Some(true))
 }
 
 /// Rejects a name with which those of the triggers are too long.

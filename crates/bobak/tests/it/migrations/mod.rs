@@ -2,6 +2,7 @@
 
 mod failures;
 mod kills;
+mod lost_connections;
 mod mariadb;
 mod sql_steps;
 mod sqlite_conversions;
