@@ -129,15 +129,19 @@ fn push_postgres_float_sum<'a>(
     let added = |writer: &mut Writer<'a>| {
         writer.value(value.as_ref()).raw("::float8");
     };
-    let most = f64::MAX;
-    writer.raw("CASE WHEN ").column(table, column).raw(" > 0 AND ");
-    added(writer);
-    writer.raw(" > 0 AND ").column(table, column).raw(&format!(" > {most:e} - "));
-    added(writer);
-    writer.raw(" THEN 'Infinity'::float8 WHEN ").column(table, column).raw(" < 0 AND ");
-    added(writer);
-    writer.raw(" < 0 AND ").column(table, column).raw(&format!(" < -{most:e} - "));
-    added(writer);
+    // By the halves, whose sum is finite. PostgreSQL has none of the smallest floats.
+    let most = 2f64.powi(1023);
+    let beyond = |writer: &mut Writer<'a>, is: &str, sign: &str| {
+        writer.column(table, column).raw(&format!(" {is} {sign}1 AND "));
+        added(writer);
+        writer.raw(&format!(" {is} {sign}1 AND ")).column(table, column).raw("::float8 / 2 + ");
+        added(writer);
+        writer.raw(&format!(" / 2 {is}= {sign}{most:e}"));
+    };
+    writer.raw("CASE WHEN ");
+    beyond(writer, ">", "");
+    writer.raw(" THEN 'Infinity'::float8 WHEN ");
+    beyond(writer, "<", "-");
     writer.raw(" THEN '-Infinity'::float8 WHEN ").column(table, column).raw("::float8 + ");
     added(writer);
     let rejection = writer.dialect.overflow();

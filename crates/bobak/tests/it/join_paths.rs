@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Area {
     #[record(key)]
     pub(crate) code: String,
-    #[record(collation = "nocase")]
+    #[record(collation = "nocase", max = 20)]
     pub(crate) name: Option<String>,
     pub(crate) founded: Date,
 }
@@ -43,6 +43,7 @@ pub(crate) struct Task {
     pub(crate) big: i64,
     pub(crate) start: Option<Time>,
     pub(crate) done: Option<Timestamp>,
+    #[record(max = 30)]
     pub(crate) label: Option<String>,
 }
 

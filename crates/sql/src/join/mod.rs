@@ -1,6 +1,7 @@
 //! Joins as one statement.
 
 mod function;
+mod group;
 mod json;
 mod list;
 mod number;
@@ -15,7 +16,7 @@ mod window;
 use self::storage::are_linkable;
 use crate::Dialect;
 use crate::condition::{operator, push_condition};
-use crate::select::{looks_differ, push_limit};
+use crate::select::push_limit;
 use crate::writer::{Statement, Writer};
 use bobak_core::join::{JoinAggregate, JoinColumn, JoinCondition, JoinExpr};
 use bobak_core::{
@@ -35,7 +36,14 @@ pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
     let mut writer = Writer::new(dialect);
     writer.inline = groups_by_expressions(join);
     let of_rows = !join.is_grouped();
-    let mut writer = JoinWriter { writer, join, of_rows, is_supported: true, row_by_row: false };
+    let mut writer = JoinWriter {
+        writer,
+        join,
+        of_rows,
+        in_having: false,
+        is_supported: true,
+        row_by_row: false,
+    };
     writer.push();
     writer.is_supported.then(|| writer.writer.finish())
 }
@@ -53,6 +61,8 @@ struct JoinWriter<'a> {
     join: &'a Join,
     /// Whether what is written is calculated from a row, and not from a group.
     of_rows: bool,
+    /// Whether this is a condition over groups, outside of its aggregates.
+    in_having: bool,
     is_supported: bool,
     /// Whether PostgreSQL should look for the rows of an EXISTS once for each row of the result: see
     /// [`push_selected_columns`](Self::push_selected_columns).
@@ -85,7 +95,7 @@ impl<'a> JoinWriter<'a> {
         let join = self.join;
         let rows = join.limit.map_or(u64::MAX, |limit| limit.saturating_add(join.offset));
         self.row_by_row = self.dialect() == Dialect::Postgres && self.of_rows && rows <= FEW_ROWS;
-        self.list(", ", &join.columns, Self::push_selected);
+        self.push_all_selected();
         self.row_by_row = false;
     }
 
@@ -101,7 +111,9 @@ impl<'a> JoinWriter<'a> {
                 writer.list(", ", &join.group, Self::push_group);
             }
         });
+        self.in_having = true;
         self.push_conditions(" HAVING ", &join.having, not_null.filter(|_| is_grouped));
+        self.in_having = false;
     }
 
     fn dialect(&self) -> Dialect {
@@ -307,45 +319,6 @@ impl<'a> JoinWriter<'a> {
         column(left).zip(column(right)).is_some_and(|(a, b)| are_linkable(a, b))
     }
 
-    fn push_group(&mut self, expr: &'a JoinExpr) {
-        match expr {
-            JoinExpr::Column(column) => self.push_group_column(*column),
-            // To an engine, a number is the place of a column.
-            JoinExpr::Value(..) => self.require(false),
-            _ => self.push_compared(expr),
-        }
-    }
-
-    fn push_group_column(&mut self, column: JoinColumn) {
-        if self.push_if_of_rows(column) {
-            return;
-        }
-        let (join, dialect) = (self.join, self.dialect());
-        let Some(schema) = self.comparable(column) else { return };
-        let Some(table) = join.tables.get(column.table).map(|table| &table.table) else { return };
-        // With the table's key in the group, the column has one value in each group.
-        let is_key = |&key: &usize| {
-            key != column.column
-                && join.group.contains(&JoinExpr::Column(JoinColumn { column: key, ..column }))
-        };
-        let depends = !table.key().is_empty() && table.key().iter().all(is_key);
-        let differs = looks_differ(table, column.column);
-        let has_order = match schema.ty {
-            Type::Json => dialect == Dialect::Sqlite,
-            Type::F32 => !dialect.is_mysql(),
-            _ => true,
-        };
-        self.require(has_order && (depends || !differs));
-        self.push_column(column);
-        if dialect.is_mysql() && differs {
-            // What the groups may be sorted by.
-            self.raw(", ");
-            self.in_table(column.table, |writer, table| {
-                writer.compared(table, column.column);
-            });
-        }
-    }
-
     /// An expression as a column of the result.
     fn push_selected(&mut self, expr: &'a JoinExpr) {
         match expr {
@@ -353,7 +326,11 @@ impl<'a> JoinWriter<'a> {
                 self.push_selected_of_rows(*column)
             }
             JoinExpr::Column(column) => self.push_column(*column),
-            _ if self.storage(expr).is_none() => self.raw("NULL"),
+            _ if self.storage(expr).is_none() => {
+                // Without it, the query may have other rows.
+                self.require(!expr.is_aggregate());
+                self.raw("NULL");
+            }
             _ => self.push_compared(expr),
         }
     }
@@ -361,11 +338,19 @@ impl<'a> JoinWriter<'a> {
     /// An expression as it is compared and sorted: a number in its stored form, or a text by its bytes.
     fn push_compared(&mut self, expr: &'a JoinExpr) {
         let is_common = self.join.group.contains(expr);
+        // MariaDB finds no other expression of the group there. All rows have the same value.
+        let is_column = matches!(expr, JoinExpr::Column(_));
+        let is_hidden = is_common && self.in_having && self.dialect().is_mysql() && !is_column;
+        let in_having = self.in_having;
+        self.in_having &= !is_hidden;
+        self.raw(if is_hidden { "MIN(" } else { "" });
         self.of_rows(is_common, |writer| match writer.storage(expr) {
             Some(Storage::Int | Storage::Float) => writer.push_checked(expr),
             Some(Storage::Text) => writer.push_text(expr),
             _ => writer.require(false),
         });
+        self.raw(if is_hidden { ")" } else { "" });
+        self.in_having = in_having;
     }
 
     fn push_text(&mut self, expr: &'a JoinExpr) {
@@ -405,10 +390,19 @@ impl<'a> JoinWriter<'a> {
             column.collation == Collation::Binary && column.ty == Type::Text
         }));
         self.push_column(column);
+        self.raw(schema.map_or("", |column| self.as_text(column)));
     }
 
     fn push_aggregate(&mut self, function: JoinAggregate, expr: &'a JoinExpr) {
+        // One whose columns are all of the query around belongs to that, in SQL.
+        let (mut is_constant, mut is_own) = (true, false);
+        expr.for_each_column(&mut |column| {
+            (is_constant, is_own) = (false, is_own || column.table >= self.join.outer);
+        });
+        self.require(is_constant || is_own);
+        let in_having = std::mem::replace(&mut self.in_having, false);
         self.of_rows(true, |writer| writer.push_aggregate_of(function, expr));
+        self.in_having = in_having;
     }
 
     fn push_aggregate_of(&mut self, function: JoinAggregate, expr: &'a JoinExpr) {

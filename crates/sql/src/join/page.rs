@@ -12,6 +12,8 @@ impl<'a> JoinWriter<'a> {
         let join = self.join;
         let mut queries = 0;
         join.columns.iter().for_each(|expr| expr.for_each_query(&mut |_| queries += 1));
+        // Window functions see the skipped rows.
+        join.for_each_window(&mut |_| queries = 0);
         let is_of_columns = join.order.iter().all(|step| matches!(step.expr, JoinExpr::Column(_)));
         self.dialect() == Dialect::Postgres
             && (self.of_rows && join.offset > 0 && queries > 0 && is_of_columns)

@@ -10,11 +10,11 @@ impl<'a> JoinWriter<'a> {
     pub(super) fn inside(&mut self, query: &'a JoinSubquery, push: impl FnOnce(&mut Self)) {
         // Conditions with window functions need one more query around.
         self.require(query.join.qualify.is_empty());
-        let outer = (self.join, self.of_rows);
-        (self.join, self.of_rows) = (&query.join, !query.join.is_grouped());
+        let outer = (self.join, self.of_rows, self.in_having);
+        (self.join, self.of_rows, self.in_having) = (&query.join, !query.join.is_grouped(), false);
         self.check_windows();
         push(self);
-        (self.join, self.of_rows) = outer;
+        (self.join, self.of_rows, self.in_having) = outer;
     }
 
     pub(super) fn push_exists(&mut self, query: &'a JoinSubquery) {
@@ -23,7 +23,7 @@ impl<'a> JoinWriter<'a> {
         self.inside(query, |writer| {
             let join = writer.join;
             if join.is_grouped() {
-                writer.list(", ", &join.columns, Self::push_selected);
+                writer.push_all_selected();
             } else {
                 writer.raw("1");
             }
@@ -43,7 +43,7 @@ impl<'a> JoinWriter<'a> {
         self.inside(query, |writer| {
             let join = writer.join;
             let Some(selected) = join.columns.first() else { return writer.require(false) };
-            writer.push_compared(selected);
+            writer.push_of_group(|writer| writer.push_compared(selected));
             writer.push_rows(None);
             if join.is_grouped() && join.group.is_empty() {
                 // One row, unless the limit or the offset leaves it out.
@@ -75,12 +75,13 @@ impl<'a> JoinWriter<'a> {
         self.raw(" IN (SELECT ");
         self.inside(query, |writer| {
             let join = writer.join;
-            if plain {
-                writer.push_selected(selected);
-            } else {
+            if !plain {
                 writer.require(writer.storage(selected) == storage);
-                writer.push_compared(selected);
             }
+            writer.push_of_group(|writer| match plain {
+                true => writer.push_selected(selected),
+                false => writer.push_compared(selected),
+            });
             writer.push_rows(Some(selected).filter(|_| nullable));
             if is_limited {
                 writer.push_whole_order();

@@ -18,6 +18,7 @@ impl<'a> JoinWriter<'a> {
                 let schema = self.comparable(*column);
                 self.require(schema.is_some_and(|column| column.ty == Type::Text));
                 self.push_column(*column);
+                self.raw(schema.map_or("", |column| self.as_text(column)));
                 let is_postgres = self.dialect() == Dialect::Postgres;
                 self.raw(if is_postgres { " COLLATE \"C\"" } else { "" });
             }

@@ -132,6 +132,8 @@ pub fn a_sum_must_be_a_value_of_its_column(harness: &dyn Harness) -> Check {
         let none = probe.change(&tag, None, &[add(1, f64::NEG_INFINITY)]);
         fails_in("no number", none, ErrorKind::OutOfRange, "tag")?;
         same("one of them", probe.change(&tag, Some(equal(0, "a")), &[add(1, f64::MAX)])?, 1)?;
+        let largest = vec![row!["a", f64::MAX], row!["b", f64::INFINITY]];
+        same("the largest", probe.all(&tag)?, largest)?;
         same("up to infinity", probe.change(&tag, None, &[add(1, f64::MAX)])?, 2)?;
         let infinite = vec![row!["a", f64::INFINITY], row!["b", f64::INFINITY]];
         same("floats", probe.all(&tag)?, infinite)
