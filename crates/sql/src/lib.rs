@@ -61,6 +61,7 @@ mod search_query;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+mod session_text;
 mod shape;
 mod side_effects;
 mod sums;
@@ -107,6 +108,7 @@ pub use search::{
     parse_search_table, search_table,
 };
 pub use select::{select, select_as_text};
+pub use session_text::changes_session;
 pub use shape::StatementShape;
 pub use side_effects::side_effects;
 pub use value_part::{find_value, read_part};

@@ -144,3 +144,59 @@ fn a_colon_next_to_parameters_is_a_syntax_error() {
 fn mark(url: &str) -> char {
     if url.contains('?') { '&' } else { '?' }
 }
+
+/// Connections are used by one caller after the other.
+#[test]
+fn no_sql_leaves_anything_in_the_session_of_the_server() {
+    on_servers(|url| {
+        let db = Db::builder().record::<Item>().open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let items = db.table::<Item>().unwrap();
+        items.insert(&Item { id: 1, owner: "ada".to_owned(), seen: 0 }).unwrap();
+        let is_postgres = url.starts_with("postgres");
+        let mut texts = vec!["CREATE TEMPORARY TABLE item (id bigint, owner text, seen int)"];
+        texts.extend(match is_postgres {
+            true => [
+                "SELECT set_config('default_transaction_read_only', 'on', false)",
+                "DO $$ BEGIN PERFORM set_config('search_path', 'pg_catalog', false); END $$",
+                "SELECT 1 INTO TEMP item",
+            ],
+            false => [
+                "SELECT @left := 5",
+                "SELECT get_lock('left', 1)",
+                "CREATE TEMPORARY TABLE another (id int)",
+            ],
+        });
+        for text in texts {
+            match text.starts_with("SELECT") && !text.contains("INTO") {
+                true => drop(db.sql::<DynRow>(text, ()).unwrap()),
+                false => drop(db.execute(text, ()).unwrap()),
+            }
+            assert_eq!(items.count(Query::all()).unwrap(), 1, "{text}");
+            items.set(1, [Item::SEEN.add(1)]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+        if is_postgres {
+            for text in
+                ["SET TimeZone = 'Asia/Tokyo'", "reset all", "DISCARD ALL", "deallocate all"]
+            {
+                let error = db.execute(text, ()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Misuse, "{text}: {error}");
+            }
+            // The connection is closed after the transaction.
+            let zone = "SELECT current_setting('timezone')";
+            let before: Vec<String> = db.sql(zone, ()).unwrap();
+            let inside = db.transaction(|transaction| {
+                transaction.execute("SET TimeZone = 'Asia/Tokyo'", ())?;
+                transaction.sql::<String>(zone, ())
+            });
+            assert_eq!(inside.unwrap(), ["Asia/Tokyo"]);
+            assert_eq!(db.sql::<String>(zone, ()).unwrap(), before);
+        } else {
+            let left: Vec<Option<i64>> = db.sql("SELECT @left", ()).unwrap();
+            assert_eq!(left, [None]);
+            assert_eq!(db.sql::<i64>("SELECT is_free_lock('left')", ()).unwrap(), [1]);
+            let error = db.sql::<i64>("SET @a = 1", ()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
+        }
+    });
+}

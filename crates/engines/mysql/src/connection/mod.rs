@@ -12,7 +12,7 @@ use crate::values::encode::plain_all;
 use crate::values::instants::{self, Instants, origin};
 use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, Row, TableSchema, Value};
 use bobak_engine_common::{PreparedStatementCache, ServerPhase};
-use bobak_sql::{Dialect, server::SqlServer};
+use bobak_sql::{Dialect, changes_session, server::SqlServer};
 use mysql::error::DriverError;
 use mysql::prelude::Queryable;
 use mysql::{Binary, Column, Conn, Params, QueryResult, Statement, Text, Value as Wire};
@@ -49,7 +49,7 @@ pub(crate) struct Connection {
     pub phase: ServerPhase,
     /// Whether it cannot be used any more.
     pub broken: bool,
-    /// Whether it is closed with its transaction, because statements may have left locks and variables.
+    /// Whether it is closed after its statement or transaction, because statements may have left locks, variables or temporary tables.
     pub ends_with_transaction: bool,
 }
 
@@ -126,6 +126,7 @@ impl Connection {
         sql: &str,
         parameters: Vec<Wire>,
     ) -> Result<WriteResult> {
+        self.note_session_change(sql, table.is_none());
         let done = self.start(sql, parameters, false).and_then(|reply| {
             let done = reply.done();
             reply.finish().map(|()| done)
@@ -245,6 +246,7 @@ impl Connection {
         parameters: Vec<Wire>,
         is_sql: bool,
     ) -> mysql::Result<StatementResult<'_>> {
+        self.note_session_change(sql, is_sql);
         // The driver sends long values apart; the server would end the connection at one that is too long.
         if !parameters.iter().all(|value| self.fits(length(value))) {
             return Err(mysql::Error::DriverError(DriverError::PacketTooLarge));
@@ -273,6 +275,11 @@ impl Connection {
         let _stoppable = canceller.stoppable();
         let rows = self.conn.exec_iter(&statement, parameters).map(ResultSet::Prepared)?;
         Ok(StatementResult { rows, canceller, instants })
+    }
+
+    /// Notes whether a caller's SQL leaves something in the server's session: then no other caller may use it.
+    fn note_session_change(&mut self, sql: &str, is_sql: bool) {
+        self.ends_with_transaction |= is_sql && changes_session(self.flavour.dialect.syntax(), sql);
     }
 
     fn start_plain(

@@ -45,6 +45,7 @@ pub(crate) fn statement_of<'a>(
             })
         }
         Source::Sql { text, parameters } => {
+            reject_control(text, in_transaction)?;
             let (text, parameters) = with_parameters(dialect, text, parameters)?;
             Ok(QueryStatement { table: None, text, parameters, columns: None })
         }

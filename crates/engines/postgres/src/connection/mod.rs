@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     pub status: u8,
     /// Whether it cannot be used any more.
     pub is_broken: bool,
+    /// Whether a caller's SQL may have left something in the server's session, so that no other caller may use it.
+    pub session_changed: bool,
     /// Whether the server may commit what was sent even if no reply arrives.
     commit_pending: bool,
     /// How many replies to a `Sync` are outstanding.
@@ -71,6 +73,7 @@ impl Connection {
             cancel_key: [0; 8],
             status: b'I',
             is_broken: false,
+            session_changed: false,
             commit_pending: false,
             waiting: 0,
             statements: HashMap::new(),

@@ -85,7 +85,7 @@ impl Connector for HostConnector {
     }
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {
-        connection.is_idle() && connection.status == b'I'
+        connection.is_idle() && connection.status == b'I' && !connection.session_changed
     }
 }
 

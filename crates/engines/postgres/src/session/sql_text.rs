@@ -12,7 +12,7 @@ use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{
     BulkChange, ColumnSchema, Currency, Error, ErrorKind, Parameter, Result, Type, Value, ValueRef,
 };
-use bobak_sql::returns_rows;
+use bobak_sql::{changes_session, first_word, returns_rows};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -86,6 +86,22 @@ pub(crate) fn run_with(
     Ok(changed)
 }
 
+/// Rejects a statement that would change only a session that is not used again, or that disturbs the engine's own.
+fn check_session_change(state: &SessionState<'_>, sql: &str) -> Result<()> {
+    const NEVER: [&str; 4] = ["discard", "deallocate", "prepare", "execute"];
+    const INSIDE: [&str; 5] = ["set", "reset", "listen", "unlisten", "load"];
+    bobak_sql::reject_control(SQL.syntax(), sql, &NEVER)?;
+    let word = first_word(SQL.syntax(), sql).to_ascii_lowercase();
+    if state.open || !INSIDE.contains(&word.as_str()) {
+        return Ok(());
+    }
+    let message = format!(
+        "{word} outside of a transaction would change a connection that the next statement need not use: \
+         begin a transaction, whose connection is then closed"
+    );
+    Err(Error::new(ErrorKind::Misuse, message))
+}
+
 /// Prepares an SQL statement, and returns its parameters in the form in which they are bound. The server infers the
 /// type of each `?` from its context; if it cannot, or if the parameter is of another type, the parameter's own is used.
 ///
@@ -97,6 +113,10 @@ pub(crate) fn prepare<'a>(
     sql: &str,
     parameters: &'a [Parameter<'_>],
 ) -> Result<(Arc<PreparedStatement>, Vec<Value<'a>>)> {
+    if changes_session(SQL.syntax(), sql) {
+        check_session_change(state, sql)?;
+        connection.session_changed = true;
+    }
     let (text, savepoints) = numbered(&bobak_sql::translate(SQL, sql)?);
     if savepoints != parameters.len() {
         let given = parameters.len();

@@ -1,0 +1,120 @@
+//! SQL text that changes the session of its connection.
+
+use crate::first_word;
+use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
+
+/// First words of statements that change the session, or may: blocks and procedures can do anything.
+const WORDS: [&str; 13] = [
+    "set",
+    "reset",
+    "discard",
+    "prepare",
+    "execute",
+    "deallocate",
+    "listen",
+    "unlisten",
+    "load",
+    "declare",
+    "do",
+    "call",
+    "handler",
+];
+/// How the names of functions begin that change the session.
+const FUNCTIONS: [&str; 6] = [
+    "set_config",
+    "setseed",
+    "pg_advisory_lock",
+    "pg_try_advisory_lock",
+    "get_lock",
+    "dblink_connect",
+];
+
+/// Whether a statement may leave something on its connection that later statements see: a setting, a temporary table, a variable, a
+/// cursor, a lock, or a prepared statement. What a function of the database does is not known.
+#[must_use]
+pub fn changes_session(syntax: SqlSyntax, text: &str) -> bool {
+    let first = first_word(syntax, text);
+    if WORDS.iter().any(|word| first.eq_ignore_ascii_case(word)) {
+        return !is_of_transaction(syntax, text);
+    }
+    // Most texts have none of these letters, and need no closer look.
+    let has = |part: &str| {
+        text.as_bytes().windows(part.len()).any(|bytes| bytes.eq_ignore_ascii_case(part.as_bytes()))
+    };
+    if !text.contains('@') && !has("temp") && !FUNCTIONS.iter().any(|name| has(name)) {
+        return false;
+    }
+    let mut before = "";
+    SqlTokenizer::new(syntax, text).significant().any(|token| {
+        let found = is_of_session(&token, before);
+        before = token.text;
+        found
+    })
+}
+
+/// Whether this is a SET that ends with its transaction.
+fn is_of_transaction(syntax: SqlSyntax, text: &str) -> bool {
+    const LOCAL: [&str; 3] = ["local", "constraints", "transaction"];
+    let mut tokens =
+        SqlTokenizer::new(syntax, text).significant().filter(|token| token.text != ";");
+    let is_set = tokens.next().is_some_and(|token| token.text.eq_ignore_ascii_case("set"));
+    let next = tokens.next().map_or("", |token| token.text);
+    is_set && LOCAL.iter().any(|word| next.eq_ignore_ascii_case(word))
+}
+
+fn is_of_session(token: &SqlToken<'_>, before: &str) -> bool {
+    let is_one_of =
+        |text: &str, words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match token.kind {
+        SqlTokenKind::Parameter => token.text.starts_with('@') && !token.text.starts_with("@@"),
+        SqlTokenKind::Word if is_one_of(token.text, &["temp", "temporary"]) => {
+            is_one_of(before, &["create", "replace", "global", "local", "into"])
+        }
+        SqlTokenKind::Word | SqlTokenKind::QuotedName => {
+            let name = token.text.trim_matches(['"', '`']);
+            let begins = |with: &&str| {
+                name.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
+            };
+            FUNCTIONS.iter().any(|function| begins(function))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_change_the_session_are_found() {
+        let mysql = SqlSyntax::MySql { backslash_escapes: true };
+        for text in [
+            "SET timezone = 'UTC'",
+            "-- x\n; reset all",
+            "create temp table a (b int)",
+            "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT 1",
+            "create global temporary table a (b int)",
+            "SELECT 1 INTO TEMP a",
+            "with a as (select \"set_config\"('x', 'y', false)) select * from a",
+            "SELECT pg_catalog.PG_TRY_ADVISORY_LOCK_SHARED(1)",
+            "do $$ begin set x = 1; end $$",
+        ] {
+            assert!(changes_session(SqlSyntax::Postgres, text), "{text}");
+        }
+        for text in
+            ["select @a := 1", "select get_lock('a', 1)", "/*!create*/ temporary table a (b int)"]
+        {
+            assert!(changes_session(mysql, text), "{text}");
+        }
+        for text in [
+            "SET LOCAL timezone = 'UTC'",
+            "set constraints all deferred",
+            "select temp, temperature from weather where temp = 'create temp table @a'",
+            "select pg_advisory_xact_lock(1), '@' -- set_config(",
+            "create table temp (id int)",
+        ] {
+            assert!(!changes_session(SqlSyntax::Postgres, text), "{text}");
+        }
+        assert!(!changes_session(mysql, "select @@version, 'a@b'"));
+    }
+}
