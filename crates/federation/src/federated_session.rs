@@ -5,9 +5,10 @@ use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Cursor, CursorId, Parameter, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer,
-    Source, SqlAction, SqlAuthorizer, ValueAddress, ValueRange, ValueState,
+    Source, SqlAction, SqlAuthorizer, TransactionControl, ValueAddress, ValueRange, ValueState,
 };
-use std::cell::{OnceCell, RefCell};
+use bobak_sql::only_reads;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub(crate) struct FederatedSession<'e> {
     /// For SQL outside a transaction.
     sql: OnceCell<Box<dyn Session + 'e>>,
     authorizer: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
+    /// Whether the main engine rejects writes of this session.
+    forbids_writes: Cell<bool>,
 }
 
 /// The engine or session that an SQL text runs on.
@@ -35,21 +38,36 @@ const OF_FEDERATION: u64 = 1 << 63;
 
 impl<'e> FederatedSession<'e> {
     pub(crate) fn new(engine: &'e FederatedEngine, inner: Box<dyn Session + 'e>) -> Self {
-        Self { engine, inner, sql: OnceCell::new(), authorizer: RefCell::default() }
+        let (sql, authorizer) = (OnceCell::new(), RefCell::default());
+        Self { engine, inner, sql, authorizer, forbids_writes: Cell::new(false) }
     }
 
     fn runner(&self, text: &str) -> Result<SqlRunner<'_>> {
         if self.runs_in_main(text) {
-            // What its own dialect does is not known.
-            if let Some(authorizer) = &*self.authorizer.borrow() {
-                authorizer.check(SqlAction::Other)?;
-            }
+            self.authorize_in_main(text)?;
             return Ok(SqlRunner::Main);
         }
         if self.inner.in_transaction() {
             return Ok(SqlRunner::Transaction);
         }
         self.sql_session().map(SqlRunner::Federation)
+    }
+
+    /// What a statement in the main engine's own dialect does is not known. If only reads are allowed, a query runs in a
+    /// transaction that is never committed, and in which the engine rejects writes: a function that it calls may write.
+    fn authorize_in_main(&self, text: &str) -> Result<()> {
+        let authorizer = self.authorizer.borrow();
+        let Some(authorizer) = &*authorizer else { return Ok(()) };
+        let Err(error) = authorizer.check(SqlAction::Other) else { return Ok(()) };
+        if !only_reads(text) || self.inner.in_transaction() && !self.forbids_writes.get() {
+            return Err(error);
+        }
+        authorizer.check(SqlAction::Query)?;
+        if !self.forbids_writes.replace(true) {
+            self.inner.control(TransactionControl::Begin)?;
+            self.inner.forbid_writes()?;
+        }
+        Ok(())
     }
 
     /// Whether the main engine has SQL and the text names no table of an attached engine. A text that only

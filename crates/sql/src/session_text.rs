@@ -75,7 +75,7 @@ fn is_of_session(token: &SqlToken<'_>, before: &str) -> bool {
             let begins = |with: &&str| {
                 name.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
             };
-            FUNCTIONS.iter().any(|function| begins(function))
+            FUNCTIONS.iter().any(begins)
         }
         _ => false,
     }

@@ -200,3 +200,31 @@ fn no_sql_leaves_anything_in_the_session_of_the_server() {
         }
     });
 }
+
+#[test]
+fn queries_of_callers_that_only_read_run_on_a_server_with_attached_databases() {
+    on_servers(|url| {
+        let (main, other) =
+            (bobak::engine::open(url).unwrap(), bobak::engine::open("memory:").unwrap());
+        let session = bobak::engine::Engine::session(&*main).unwrap();
+        session.execute("CREATE TABLE counted (id BIGINT)", &[]).unwrap();
+        if url.starts_with("postgres") {
+            session.execute("CREATE SEQUENCE numbers", &[]).unwrap();
+        }
+        drop(session);
+        let attached = vec![("other".to_owned(), other)];
+        let engine = bobak::engine::FederatedEngine::attach(main, attached, 1 << 20).unwrap();
+        let session = engine.session().unwrap();
+        session.set_authorizer(bobak_permissions::read_only_policy()).unwrap();
+        for _ in 0..2 {
+            assert_eq!(rows(&*session, "SELECT count(*) FROM counted"), Ok(vec![Some(0)]));
+        }
+        for text in ["INSERT INTO counted VALUES (1)", "CREATE TABLE another (id BIGINT)"] {
+            let error = session.execute(text, &[]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Denied, "{text}: {error}");
+        }
+        if url.starts_with("postgres") {
+            assert_eq!(rows(&*session, "SELECT nextval('numbers')"), Err(ErrorKind::ReadOnly));
+        }
+    });
+}

@@ -64,6 +64,8 @@ pub enum SqlAction<'a> {
         /// Whether the result goes to another file.
         into: bool,
     },
+    /// Only reads, of tables and by functions that are not known: a query in the dialect of an engine that cannot tell.
+    Query,
     /// Anything else, such as collecting statistics or rebuilding indexes.
     Other,
 }

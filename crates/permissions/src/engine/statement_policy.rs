@@ -131,7 +131,8 @@ pub(super) fn check_statement(action: SqlAction<'_>) -> Result<()> {
 
 fn is_read(action: SqlAction<'_>) -> bool {
     match action {
-        SqlAction::Read(_) | SqlAction::Call(_) | SqlAction::Foreign { verb: None, .. } => true,
+        SqlAction::Read(_) | SqlAction::Call(_) | SqlAction::Query => true,
+        SqlAction::Foreign { verb: None, .. } => true,
         SqlAction::Pragma { name, value: Some(_) } => is_one_of(name, &QUERY_PRAGMAS),
         SqlAction::Pragma { name, value: None } => !is_one_of(name, &MAINTENANCE_PRAGMAS),
         _ => false,
