@@ -126,7 +126,10 @@ impl Field for f64 {
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Float(float) => Ok(float),
-            ValueRef::Int(integer) if integer.unsigned_abs() <= 1 << 53 => Ok(integer as Self),
+            // The cast back saturates: in 128 bits, 2^63 is not the largest integer.
+            ValueRef::Int(integer) if integer as Self as i128 == i128::from(integer) => {
+                Ok(integer as Self)
+            }
             _ => Err(Error::mismatch("a float", value)),
         }
     }
@@ -262,6 +265,12 @@ mod tests {
         assert_eq!(u8::from_value(ValueRef::Int(256)).map_err(kind), Err(ErrorKind::OutOfRange));
         assert_eq!(bool::from_value(ValueRef::Int(2)).map_err(kind), Err(ErrorKind::Mismatch));
         assert_eq!(String::from_value(ValueRef::Null).map_err(kind), Err(ErrorKind::Mismatch));
+        for integer in [0, -(1 << 53), 100_000_000_000_000_000, (1 << 53) + 2, i64::MIN] {
+            assert_eq!(f64::from_value(ValueRef::Int(integer)).unwrap(), integer as f64);
+        }
+        for integer in [(1 << 53) + 1, i64::MAX, i64::MIN + 1] {
+            assert!(f64::from_value(ValueRef::Int(integer)).is_err());
+        }
         assert_eq!(f64::NAN.to_value().map_err(kind), Err(ErrorKind::OutOfRange));
         assert_eq!(
             f32::from_value(ValueRef::Float(1e300)).map_err(kind),

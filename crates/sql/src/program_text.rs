@@ -21,6 +21,29 @@ pub fn reject_control(syntax: SqlSyntax, text: &str, words: &[&str]) -> Result<(
     Err(Error::new(ErrorKind::Misuse, message))
 }
 
+/// Rejects text without a statement, and statements over rows that have a parameter `$1`, which servers of PostgreSQL take.
+///
+/// # Errors
+/// `Syntax`.
+pub fn check_statement(syntax: SqlSyntax, text: &str) -> Result<()> {
+    let mut tokens = SqlTokenizer::new(syntax, text).significant();
+    let Some(first) = tokens.find(|token| !token.is_operator(";")) else {
+        return Err(Error::new(ErrorKind::Syntax, "the SQL has no statement"));
+    };
+    let is_other =
+        |token: &SqlToken<'_>| token.kind == SqlTokenKind::Parameter && token.text.starts_with('$');
+    // Definitions of functions have such parameters.
+    if syntax == SqlSyntax::Postgres
+        && !["create", "prepare", "do"].iter().any(|word| first.is_word(word))
+        && let Some(parameter) = tokens.find(is_other)
+    {
+        let message =
+            format!("{} is no parameter here: write ?, or :name with a name", parameter.text);
+        return Err(Error::new(ErrorKind::Syntax, message));
+    }
+    Ok(())
+}
+
 /// One statement with other words for some of its tokens: `written` gives those of a token, before the next one, for which
 /// so many parameters were given. A semicolon with other words ends the text.
 ///

@@ -1,6 +1,6 @@
 //! Raw SQL into typed rows.
 
-use crate::engines::{Person, on_each, person};
+use crate::engines::{Person, on_each, on_postgres, on_servers, person};
 use bobak::{SqlList, named, prelude::*};
 
 fn db() -> Db {
@@ -187,4 +187,44 @@ fn a_value_that_no_field_holds_is_found_by_its_row_and_column() {
     }
     db.execute("UPDATE person SET balance = 15000 WHERE id = 2", ()).unwrap();
     assert_eq!(people.require(2).unwrap().balance.to_string(), "1.50");
+}
+
+/// What a server has that is no value here is an error, and so is SQL that it would answer wrongly or not at all.
+#[test]
+fn odd_sql_and_values_of_servers_are_errors() {
+    on_postgres(|url| {
+        let db = Db::open(url).unwrap();
+        db.execute("CREATE TABLE odd (id bigint PRIMARY KEY, tz timestamptz, d date, tm time)", ())
+            .unwrap();
+        db.execute(
+            "INSERT INTO odd VALUES (1, '9999-12-31 23:59:59+00', NULL, NULL), (2, NULL, 'infinity', NULL), \
+             (3, NULL, NULL, '24:00'), (4, '9999-12-30 22:00+00', '9999-12-31', '23:59:59.999999')",
+            (),
+        )
+        .unwrap();
+        let odd = db.dynamic("odd").unwrap();
+        for (key, column) in [(1_i64, "tz"), (2, "d"), (3, "tm")] {
+            let error = odd.get([key]).unwrap_err();
+            assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some(column)));
+            let sql = format!("SELECT * FROM odd WHERE id = {key}");
+            let error = db.sql::<DynRow>(&sql, ()).unwrap_err();
+            assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some(column)));
+        }
+        odd.get([4_i64]).unwrap().unwrap();
+        let error = db.sql::<DynRow>("SELECT $1 AS x", ()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Syntax);
+        db.execute("CREATE FUNCTION twice(int) RETURNS int RETURN $1 * 2", ()).unwrap();
+        assert_eq!(db.sql::<i64>("SELECT twice(4)", ()).unwrap(), [8]);
+    });
+    on_servers(|url| {
+        let db = Db::open(url).unwrap();
+        for text in ["", ";", " ;; ", "-- nothing", "/* nothing */"] {
+            let error = db.sql::<DynRow>(text, ()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Syntax, "{text}: {error}");
+            assert_eq!(db.execute(text, ()).unwrap_err().kind(), ErrorKind::Syntax, "{text}");
+        }
+        let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
+                   SELECT count(*) FROM n";
+        assert_eq!(db.sql::<i64>(sql, ()).unwrap(), [5000]);
+    });
 }

@@ -176,6 +176,8 @@ impl ServerConnector {
         add("innodb_snapshot_isolation", "ON".to_owned());
         // An open cursor may rest for as long as its reader does.
         add("net_write_timeout", "86400".to_owned());
+        // MariaDB only warns of recursive queries that it cut.
+        add("max_recursive_iterations", u32::MAX.to_string());
         // Whole tables are taken apart by many rows of one statement.
         if let Some(time) = settings.statement_timeout {
             match dialect {
@@ -247,7 +249,7 @@ fn flavour(conn: &mut Conn) -> Result<(Flavour, Vec<String>)> {
             "SHOW VARIABLES WHERE Variable_name IN ('version', \
              'innodb_rollback_on_timeout', 'innodb_snapshot_isolation', 'tx_isolation', \
              'transaction_isolation', 'max_statement_time', 'max_execution_time', \
-             'net_write_timeout', 'wsrep_sync_wait', 'max_allowed_packet')",
+             'net_write_timeout', 'max_recursive_iterations', 'wsrep_sync_wait', 'max_allowed_packet')",
         )
         .map_err(|error| error::translate(error, ServerPhase::Read, None, false))?;
     let value = |name: &str| {

@@ -84,6 +84,7 @@ pub(crate) fn with_parameters<'a>(
 ) -> Result<(Cow<'a, str>, Vec<Wire>)> {
     let values = parameters.iter().map(encode::parameter).collect::<Result<_>>()?;
     let casts: Vec<Option<String>> = parameters.iter().map(encode::cast).collect();
+    bobak_sql::check_statement(dialect.syntax(), text)?;
     let text = bobak_sql::translate(dialect, text)?;
     if casts.iter().all(Option::is_none) {
         return Ok((text, values));

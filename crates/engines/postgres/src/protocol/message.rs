@@ -34,6 +34,8 @@ impl<'a> Message<'a> {
         match tag {
             b'D' => Self::Row(body),
             b'C' => Self::Done(body.strip_suffix(&[0]).unwrap_or(body)),
+            // A text without a statement.
+            b'I' => Self::Done(&[]),
             b's' => Self::More,
             b'Z' => Self::Ready(body.first().copied().unwrap_or(b'I')),
             b'E' => Self::Error(body),

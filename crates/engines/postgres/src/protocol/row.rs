@@ -66,10 +66,10 @@ pub(crate) struct PgRow<'a> {
 }
 
 impl PgRow<'_> {
-    /// The row, if all of its amounts are amounts, and no float is NaN.
+    /// The row, if all of its amounts are amounts, its dates and times are in the ranges of their types, and no float is NaN.
     ///
     /// # Errors
-    /// `OutOfRange` for one that Bobak's money cannot hold, and for NaN.
+    /// `OutOfRange` for one that Bobak's money cannot hold, for `infinity` and `24:00:00`, and for NaN.
     #[inline]
     pub fn checked(self) -> Result<Self> {
         for (&(start, end), column) in self.spans.iter().zip(self.columns) {
@@ -79,6 +79,9 @@ impl PgRow<'_> {
                 ColumnFormat::Money => numeric::is_amount(bytes()),
                 kind @ (ColumnFormat::Float4 | ColumnFormat::Float8) => {
                     !matches!(kind.decode(bytes()), ValueRef::Float(float) if float.is_nan())
+                }
+                kind @ (ColumnFormat::Date | ColumnFormat::Time | ColumnFormat::Timestamp) => {
+                    is_in_range(type_of(column.oid, kind), kind.decode(bytes()))
                 }
                 _ => true,
             };
@@ -90,10 +93,22 @@ impl PgRow<'_> {
     }
 }
 
+#[inline]
+fn is_in_range(ty: Type, value: ValueRef<'_>) -> bool {
+    match (ty.integer_range(), value) {
+        (Some((least, most)), ValueRef::Int(integer)) => (least..=most).contains(&integer),
+        _ => true,
+    }
+}
+
 #[cold]
 fn no_value(column: &PgColumn) -> Error {
     let message = match column.kind {
         ColumnFormat::Money => "the server has NaN, or an amount beyond \u{b1}922337203685477.5807",
+        ColumnFormat::Date | ColumnFormat::Time | ColumnFormat::Timestamp => {
+            "the server has infinity, 24:00:00 or a moment before the year -9999 or after 9999-12-30T22:00Z, which is no \
+             value here: SQL such as NULLIF(x, 'infinity') makes it NULL"
+        }
         _ => {
             "the server has NaN, which is no value here: SQL such as NULLIF(x, 'NaN') makes it NULL"
         }

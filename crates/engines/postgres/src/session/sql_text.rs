@@ -113,6 +113,7 @@ pub(crate) fn prepare<'a>(
     sql: &str,
     parameters: &'a [Parameter<'_>],
 ) -> Result<(Arc<PreparedStatement>, Vec<Value<'a>>)> {
+    bobak_sql::check_statement(SqlSyntax::Postgres, sql)?;
     if changes_session(SQL.syntax(), sql) {
         check_session_change(state, sql)?;
         connection.session_changed = true;

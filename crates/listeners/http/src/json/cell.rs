@@ -120,7 +120,10 @@ fn read_vector(json: &str) -> Result<Value<'_>> {
 /// can't represent is an error; nothing is rounded.
 fn read_number<'v>(ty: Type, json: &str) -> Result<Value<'v>> {
     let text = json.as_bytes();
-    if let Some(integer) = number::integer(text) {
+    // JavaScript writes every float below 10^21 without an exponent.
+    let is_far = |integer: i64| integer.unsigned_abs() > 1 << 53;
+    let is_float = matches!(ty, Type::F32 | Type::F64);
+    if let Some(integer) = number::integer(text).filter(|found| !(is_float && is_far(*found))) {
         return Ok(Value::Int(integer));
     }
     let is_integer = !text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
