@@ -5,9 +5,9 @@ use crate::handle::SessionSource;
 use crate::parameters::Parameters;
 use crate::rows::RowCursor;
 use bobak_core::{
-    Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GeneratedKey,
-    Outcome, Parameter, PartialInsert, Query, Result, ResultColumn, Row, Selection, SelectionPart,
-    TableSchema, Value, Verb, prepare_dynamic_insert, prepare_update,
+    Assignment, Column, DynRow, Engine, Error, ErrorKind, Expr, FieldSet, Filter, FromRow,
+    GeneratedKey, Outcome, Parameter, PartialInsert, Query, Result, ResultColumn, Row, Selection,
+    SelectionPart, TableSchema, Value, Verb, prepare_dynamic_insert, prepare_update,
 };
 use std::sync::Arc;
 
@@ -257,6 +257,25 @@ impl<'a> DynTable<'a> {
     ) -> Result<()> {
         let select = self.access.select_all(&query.into())?;
         self.access.scan(&select, each)
+    }
+
+    /// As [`for_each_row`](DynTable::for_each_row), with these columns alone, in this order: the others are not read.
+    ///
+    /// # Errors
+    /// As there; `Schema` for an index that is that of no column.
+    #[track_caller]
+    pub fn for_each_row_of(
+        &self,
+        columns: &[usize],
+        query: impl Into<Query<DynRow>>,
+        each: impl FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let schema = &self.access.schema;
+        for &column in columns {
+            schema.column_at(column)?;
+        }
+        let columns = columns.iter().map(|&column| Expr::Column(column)).collect();
+        self.access.scan(&query.into().to_select(schema, columns)?, each)
     }
 
     /// Iterates over the rows of a query in constant memory. The table may be written meanwhile.

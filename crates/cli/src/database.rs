@@ -245,24 +245,6 @@ pub fn for_each(
     stopped.map_or(Ok(()), Err)
 }
 
-/// A view of a row with selected columns, in the given order.
-pub struct SelectedColumns<'a> {
-    /// The whole row.
-    pub row: &'a dyn Row,
-    /// The indexes of the selected columns in `row`.
-    pub indexes: &'a [usize],
-}
-
-impl Row for SelectedColumns<'_> {
-    fn len(&self) -> usize {
-        self.indexes.len()
-    }
-
-    fn get(&self, column: usize) -> bobak::ValueRef<'_> {
-        self.indexes.get(column).map_or(bobak::ValueRef::Null, |&index| self.row.get(index))
-    }
-}
-
 /// The tables with these names, in the database's order; all tables if `wanted` is empty.
 ///
 /// # Errors

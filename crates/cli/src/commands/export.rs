@@ -2,7 +2,7 @@
 
 use crate::commands::arguments::database_url;
 use crate::commands::format::{CsvOptions, OutputFileFormat, OutputFormat};
-use crate::database::{self, SelectedColumns};
+use crate::database;
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, WrittenAs, comes_back};
 use crate::output::{OutputTarget, Progress, Terminal, rate};
@@ -90,13 +90,12 @@ impl ExportCommand {
             let mut writer = file.writer(&mut output, &self.csv, screen)?;
             writer.begin(&columns)?;
             let scan = |each: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>| {
-                table.for_each_row(Query::all(), each)
+                table.for_each_row_of(&indexes, Query::all(), each)
             };
             database::for_each(scan, |row| {
-                let row = SelectedColumns { row, indexes: &indexes };
                 rows += 1;
-                self.check(&exported, file.format, &row, rows)?;
-                writer.row(&row)?;
+                self.check(&exported, file.format, row, rows)?;
+                writer.row(row)?;
                 if rows % 10_000 == 0 {
                     progress.set_rows(rows, "written", rows);
                 }

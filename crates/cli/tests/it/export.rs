@@ -27,6 +27,19 @@ fn every_format_is_exact() {
     );
 }
 
+/// See also `dates_that_do_not_exist_are_listed_before_a_copy` of the crate `bobak`.
+#[test]
+fn columns_that_are_left_out_are_not_read() {
+    let program = program();
+    program.ok(&["query", "sqlite:t.db", "UPDATE t SET b = CAST(x'ff' AS TEXT) WHERE id = 2"]);
+    let export = ["export", "sqlite:t.db", "--table", "t"];
+    program.fails(1, "row 2, column b", &export);
+    let without = [&export[..], &["--exclude", "b,at"]].concat();
+    assert_eq!(program.ok(&without), "id,a\n1,1\n2,9007199254740993\n");
+    let twice = [&export[..], &["--columns", "a,id,a", "--no-header"]].concat();
+    assert_eq!(program.ok(&twice), "1,1,1\n9007199254740993,2,9007199254740993\n");
+}
+
 #[test]
 fn format_follows_extension_and_file_is_complete_or_absent() {
     let program = program();
