@@ -119,9 +119,9 @@ func (c *conn) idle() bool {
 	return !c.broken.Load() && len(c.pending) == 0 && len(c.out) == 0 && c.at == len(c.in)
 }
 
-// usable reports whether a pooled connection still works.
-func (c *conn) usable() bool {
-	return c.idle() && (time.Since(c.used) < rested || c.stream.alive())
+// usable reports whether a pooled connection still works. A write on one that the server has closed would be Unknown.
+func (c *conn) usable(writes bool) bool {
+	return c.idle() && (!writes && time.Since(c.used) < rested || c.stream.alive())
 }
 
 // broke is an error that makes the connection unusable.

@@ -51,7 +51,7 @@ func Open(url string) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{pool: newPool(t), known: map[string]knownTable{}, plans: map[reflect.Type]*plan{}}
-	c, _, err := db.pool.take(context.Background())
+	c, _, err := db.pool.take(context.Background(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (db *DB) alter(ctx context.Context, what uint8, place int, on ...*wire.Tabl
 
 // Begin begins a transaction.
 func (db *DB) Begin(ctx context.Context) (*Tx, error) {
-	c, isRested, err := db.pool.take(ctx)
+	c, isRested, err := db.pool.take(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (db *DB) InTx(ctx context.Context, work func(*Tx) error) error {
 func (db *DB) database() *DB { return db }
 
 func (db *DB) run(ctx context.Context, writes bool, operation func(*conn) error) error {
-	c, isRested, err := db.pool.take(ctx)
+	c, isRested, err := db.pool.take(ctx, writes)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (db *DB) attempt(
 }
 
 func (db *DB) exclusive(ctx context.Context) (Session, func(), error) {
-	c, _, err := db.pool.take(ctx)
+	c, _, err := db.pool.take(ctx, true)
 	if err != nil {
 		return nil, nil, err
 	}

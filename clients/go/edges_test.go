@@ -1,6 +1,7 @@
 package bobak
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"testing"
@@ -183,4 +184,23 @@ func TestAChildKilledDuringABatch(t *testing.T) {
 	count, err := table.Count(background)
 	ok(t, err)
 	equal(t, count, 0)
+}
+
+func TestACancelledContextEndsEach(t *testing.T) {
+	db := open(t, stdioURL(t, t.TempDir()), Edge{})
+	table := tableOf[Edge](t, db)
+	_, err := table.InsertMany(background, edges())
+	ok(t, err)
+	ctx, cancel := context.WithCancel(background)
+	seen := 0
+	err = table.Where().Each(ctx, func(*Edge) error {
+		seen++
+		cancel()
+		return nil
+	})
+	fails(t, err, Interrupted)
+	equal(t, seen, 1)
+	count, err := table.Count(background)
+	ok(t, err)
+	equal(t, count, 6)
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
@@ -113,6 +114,18 @@ func TestTCPRequiresCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, open(t, base+"/main?token="+testToken).Ping(background))
+}
+
+func TestErrorsShowNoPassword(t *testing.T) {
+	for _, url := range []string{
+		"bobak://ada:sec%20ret@localhost:1/x", "bobak://ada:sec/ret@localhost/x", "bobak://ada:p?sec@localhost",
+		"bobak://ada%40sec", "bobak://localhost:99999/x", "bobak://ada:sec?x=1",
+	} {
+		_, err := Open(url)
+		if message := fails(t, err, Config).Error(); strings.Contains(message, "sec") {
+			t.Error(message)
+		}
+	}
 }
 
 func TestTLS(t *testing.T) {
@@ -218,6 +231,10 @@ func TestAKilledServer(t *testing.T) {
 	equal(t, count, 1)
 	server.kill()
 	server = serveUnix(t, folder)
+	// Nothing is sent on the closed connection, however short it has rested.
+	db.pool.rested[0].used = time.Now()
+	_, err = table.Set(background, 1, Set("age", 37))
+	ok(t, err)
 	ok(t, db.InTx(background, func(tx *Tx) error {
 		return table.In(tx).Insert(background, &Person{Name: "b"})
 	}))

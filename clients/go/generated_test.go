@@ -51,7 +51,7 @@ import (
 func main() {
 	db, err := bobak.Open(os.Args[1])
 	if err == nil {
-		err = db.Create(context.Background(), models.Airport{}, models.Flight{})
+		err = db.Create(context.Background(), models.Airport{}, models.Flight{}, models.Odd{})
 	}
 	if err != nil {
 		panic(err)
@@ -60,10 +60,17 @@ func main() {
 }
 `
 
+// oddNames has a column with the name of the method, and others with characters that names in Go cannot have.
+const oddNames = "CREATE TABLE odd (id INTEGER PRIMARY KEY, TableName TEXT, \"nai\u0308ve\" INTEGER, " +
+	"\"na\u00efve\" INTEGER, \"\u2163\" INTEGER, i_d INTEGER, \"\uff83\uff7d\uff84\" INTEGER)"
+
 func TestGeneratedStructsDescribeTheirTables(t *testing.T) {
 	folder := t.TempDir()
 	given := stdioURL(t, folder)
-	ok(t, open(t, given, Airport{}, Flight{}).Close())
+	db := open(t, given, Airport{}, Flight{})
+	_, err := Exec(background, db, oddNames)
+	ok(t, err)
+	ok(t, db.Close())
 	code := output(t, folder, program(t), "schema", "app.db", "--go")
 	here, err := os.Getwd()
 	ok(t, err)

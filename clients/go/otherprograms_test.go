@@ -1,8 +1,12 @@
 package bobak
 
 import (
+	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
 type Crossing struct {
@@ -75,5 +79,19 @@ func TestATruthValueIs0Or1(t *testing.T) {
 		if !strings.Contains(known.Message, row) {
 			t.Error(known)
 		}
+	}
+}
+
+func TestInfinitiesAreNoTimes(t *testing.T) {
+	for _, stored := range []int64{math.MaxInt64, math.MinInt64, lastMicros + 1, leastMicros - 1} {
+		_, err := natural(stored, wire.TypeTimestamp)
+		fails(t, err, OutOfRange)
+	}
+	for days, expected := range map[int64]string{-4_371_587: "-9999-01-01", 2_932_896: "9999-12-31"} {
+		day, err := natural(days, wire.TypeDate)
+		ok(t, err)
+		equal(t, day.(time.Time).Format(dateForm), expected)
+		_, err = natural(days+days/1_000_000, wire.TypeDate)
+		fails(t, err, OutOfRange)
 	}
 }

@@ -31,7 +31,7 @@ func newPool(t *target) *pool {
 }
 
 // take returns a connection, and whether it was used before: then it may have broken unnoticed.
-func (p *pool) take(ctx context.Context) (*conn, bool, error) {
+func (p *pool) take(ctx context.Context, writes bool) (*conn, bool, error) {
 	limit := p.target.timeout
 	if limit == 0 {
 		limit = time.Minute
@@ -59,7 +59,7 @@ func (p *pool) take(ctx context.Context) (*conn, bool, error) {
 		if found == nil {
 			break
 		}
-		if found.usable() {
+		if found.usable(writes) {
 			return found, true, nil
 		}
 		found.close()

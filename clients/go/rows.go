@@ -147,6 +147,13 @@ func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) 
 		// If the connection broke, the cursor is already closed.
 		_ = held.run(context.Background(), false, func(c *conn) error { return c.closeCursor(open) })
 	}()
+	received := work
+	work = func(row wire.Row) error {
+		if cause := ctx.Err(); cause != nil {
+			return interrupted(cause)
+		}
+		return received(row)
+	}
 	for {
 		var body []byte
 		err := held.run(ctx, false, func(c *conn) error {

@@ -92,7 +92,7 @@ func (c *sqlConn) Ping(ctx context.Context) error {
 }
 
 func (c *sqlConn) ResetSession(context.Context) error {
-	if !c.conn.usable() {
+	if !c.conn.usable(true) {
 		return driver.ErrBadConn
 	}
 	return nil

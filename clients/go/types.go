@@ -79,6 +79,12 @@ const (
 	dateTimeForm = "2006-01-02T15:04:05.000000"
 )
 
+// The years from -9999 to 9999.
+var (
+	leastMicros = time.Date(-9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	lastMicros  = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1
+)
+
 var (
 	currencyType = reflect.TypeOf(Currency(0))
 	uuidType     = reflect.TypeOf(UUID{})
@@ -380,11 +386,16 @@ func timeOf(stored any, form string, unit int64) (time.Time, error) {
 		}
 		return at.UTC(), nil
 	case int64:
+		// Beyond are the infinities of PostgreSQL.
+		if stored < leastMicros/unit || stored > lastMicros/unit {
+			what := "microseconds are out of the range of times"
+			if unit != 1 {
+				what = "days are out of the range of dates"
+			}
+			return time.Time{}, wire.Errorf(OutOfRange, "%d %s: years -9999 to 9999", stored, what)
+		}
 		if unit == 1 {
 			return time.UnixMicro(stored).UTC(), nil
-		}
-		if stored > math.MaxInt64/86_400 || stored < math.MinInt64/86_400 {
-			return time.Time{}, wire.Errorf(OutOfRange, "%d days are out of the range of dates", stored)
 		}
 		return time.Unix(stored*86_400, 0).UTC(), nil
 	}

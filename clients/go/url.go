@@ -79,8 +79,17 @@ func (t *target) overTCP(rest string) error {
 		return err
 	}
 	host, database, _ := strings.Cut(strings.TrimPrefix(place, "//"), "/")
+	// Messages show the host, so it must not contain a password.
+	if strings.Contains(rest, "@") || strings.Contains(host, "@") {
+		return config("the user and the password are settings; write bobak://HOST:PORT/DATABASE?user=…&password=…")
+	}
 	if host == "" {
 		return config("the URL has no host; write bobak://HOST:PORT/DATABASE")
+	}
+	if _, port, ok := strings.Cut(host, ":"); ok && strings.Count(host, ":") == 1 {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return config("the port is no number up to 65535")
+		}
 	}
 	t.network, t.database, t.address = "tcp", database, host
 	if _, _, err := net.SplitHostPort(host); err != nil {
@@ -152,7 +161,12 @@ func parseSettings(query string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(part, "=")
 		if _, twice := settings[name]; !ok || twice {
-			return nil, config("'%s' has no value, or occurs twice", name)
+			// A password may have a question mark.
+			shown := "a setting"
+			if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz_") == "" {
+				shown = "'" + name + "'"
+			}
+			return nil, config("%s has no value, or occurs twice", shown)
 		}
 		value, err := decode(value)
 		if err != nil {

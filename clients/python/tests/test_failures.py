@@ -157,7 +157,10 @@ def test_a_killed_server(tmp_path: Path) -> None:
     server.kill()
     (tmp_path / "socket").unlink()
     server = serving.unix(tmp_path)
-    assert table.get(1) == Person(1, "Ada")
+    # Nothing is sent on the closed connection, however short it has rested.
+    table._session._pool._rested[-1].rest()  # type: ignore[attr-defined]
+    assert table.set(1, age=37)
+    assert table.get(1) == Person(1, "Ada", 37)
     with db.transaction() as transaction:
         transaction.table(Person).insert(Person(0, "b"))
 
@@ -358,4 +361,32 @@ def test_the_hello_says_which_versions(tmp_path: Path) -> None:
         inbox.feed(stream.recv(4096))
         found = inbox.next()
         assert found is not None and found.kind is Kind.ERROR
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "bobak://ada:sec%20ret@localhost:1/x",
+        "bobak://ada:sec/ret@localhost/x",
+        "bobak://ada:p?sec@localhost",
+        "bobak://ada%40sec",
+        "bobak://localhost:99999/x",
+        "bobak://ada:sec?x=1",
+    ],
+)
+def test_errors_show_no_password(url: str) -> None:
+    with pytest.raises(bobak.Error) as raised:
+        bobak.connect(url)
+    assert raised.value.kind is ErrorKind.CONFIG
+    assert "sec" not in str(raised.value)
+
+
+def test_a_file_without_certificates(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("")
+    server = serving.tcp(tmp_path)
+    for file in ("empty.pem", "missing.pem"):
+        with pytest.raises(bobak.Error, match=f"ca: .*{file}") as raised:
+            bobak.connect(f"bobak://{server.place}/?tls=on&ca={tmp_path / file}")
+        assert raised.value.kind is ErrorKind.CONFIG
     server.stop()

@@ -115,3 +115,22 @@ def test_tables_without_a_class_are_named(tmp_path: Path) -> None:
     assert 'lambda_: str | None = bobak.column(name="lambda", default=None)' in text
     with pytest.raises(subprocess.CalledProcessError):
         schema(tmp_path, "v.db", "--python", "--rust")
+
+
+def test_names_that_python_normalizes(tmp_path: Path) -> None:
+    names = ["nai\u0308ve", "na\u00efve", "\uff4e\uff41\uff4d\uff45"]
+    names += ["\ufb01eld", "\u2163", "\uff49\uff46"]
+    columns = ", ".join(f'"{name}" INTEGER' for name in names)
+    with bobak.connect(stdio_url(tmp_path, "n.db")) as db:
+        db.execute(f"CREATE TABLE odd (id INTEGER PRIMARY KEY, {columns})")
+    (tmp_path / "odd_names.py").write_text(schema(tmp_path, "n.db", "--python"))
+    odd = module(tmp_path / "odd_names.py").Odd
+    with bobak.connect(stdio_url(tmp_path, "n.db")) as db:
+        table = db.table(odd)
+        fields = ["na\u00efve", "na\u00efve_", "name", "field", "iv", "if_"]
+        one = odd(**{field: place for place, field in enumerate(fields)})
+        assert table.insert(one) == 1
+        assert table.require(1) == one
+        row = db.table("odd").get(1)
+        assert row is not None
+        assert [row[name] for name in names] == list(range(6))

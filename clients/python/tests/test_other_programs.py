@@ -190,3 +190,26 @@ def test_an_instant_that_no_datetime_has_is_rejected(tmp_path: Path) -> None:
         db.execute("UPDATE event SET at = '0000-12-31T00:00:00Z'")
         with pytest.raises(bobak.Error, match=r"in the row with id 1\)"):
             events.all()
+
+
+@dataclass
+class TextEvent:
+    id: int
+    at: dt.datetime = bobak.column(type="timestamp", store="text")
+
+
+def test_the_text_of_an_instant_has_its_range(tmp_path: Path) -> None:
+    last = dt.datetime(9999, 12, 30, 22, 0, 0, 999_999, dt.timezone.utc)
+    with bobak.connect(stdio_url(tmp_path)) as db:
+        db.create(TextEvent)
+        events = db.table(TextEvent)
+        events.insert(TextEvent(0, last))
+        for at in (last + dt.timedelta(microseconds=1), last + dt.timedelta(days=1)):
+            with pytest.raises(bobak.Error) as raised:
+                events.insert(TextEvent(0, at))
+            assert raised.value.column == "at"
+            with pytest.raises(bobak.Error):
+                events.insert_many([TextEvent(0, at)])
+            with pytest.raises(bobak.Error):
+                events.set(1, at=at)
+        assert [event.at for event in events] == [last]

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeSync } from "node:fs";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { CancelSignal } from "./database.js";
@@ -334,10 +334,12 @@ export class Connection {
 
 function certificates(file: string): Buffer {
   try {
-    return readFileSync(file);
+    const found = readFileSync(file);
+    if (found.includes("-----BEGIN ")) return found;
   } catch (error) {
     throw new BobakError("Config", `the certificates to trust cannot be read: ${error}`, {}, error);
   }
+  throw new BobakError("Config", `ca: there are no certificates in ${file}`);
 }
 
 /** The errors that versions of OpenSSL report if the response is not TLS. */
@@ -350,7 +352,8 @@ async function dial(target: Target, signal?: CancelSignal): Promise<Stream> {
   const secured = "tls" in transport && transport.tls;
   const ca = target.ca === undefined ? {} : { ca: certificates(target.ca) };
   const socket = secured
-    ? connectTls({ host: transport.host, port: transport.port, servername: transport.host, ...ca })
+    // An address is no server name.
+    ? connectTls({ host: transport.host, port: transport.port, ...(isIP(transport.host) ? {} : { servername: transport.host }), ...ca })
     : "path" in transport ? connectTcp({ path: transport.path }) : connectTcp({ host: transport.host, port: transport.port, noDelay: true });
   const late = setTimeout(() => socket.destroy(new Error("it did not answer in time")), target.connectTimeout);
   const aborted = () => socket.destroy(new Error("the call was aborted"));

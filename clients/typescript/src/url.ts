@@ -22,7 +22,10 @@ export function parseUrl(url: string): Target {
   const settings = new Map<string, string>();
   for (const part of query.split("&").filter(Boolean)) {
     const [name = "", value] = part.split(/=(.*)/s);
-    if (value === undefined || settings.has(name)) throw config(`'${name}' has no value, or occurs twice`);
+    if (value === undefined || settings.has(name)) {
+      // A password may have a question mark.
+      throw config(`${/^\w+$/.test(name) ? `'${name}'` : "a setting"} has no value, or occurs twice`);
+    }
     settings.set(name, decode(value));
   }
   const take = (name: string) => {
@@ -52,6 +55,11 @@ function transportOf(scheme: string, rest: string, take: (name: string) => strin
   if (scheme === "bobak") {
     const [host = "", database = ""] = decode(rest).replace(/^\/\//, "").split(/\/(.*)/s);
     const [, name = host, port = "4715"] = /^(.*?)(?::(\d{1,5}))?$/.exec(host) ?? [];
+    // Messages show the host, so it must not contain a password.
+    if (rest.includes("@") || host.includes("@")) {
+      throw config("the user and the password are settings; write bobak://HOST:PORT/DATABASE?user=…&password=…");
+    }
+    if (Number(port) > 65535 || /^[^:]*:[^:]*$/.test(name)) throw config("the port is no number up to 65535");
     const tls = take("tls") ?? "off";
     if (!name) throw config("the URL has no host; write bobak://HOST:PORT/DATABASE");
     if (tls !== "on" && tls !== "off") throw config(`tls is one of on, off, not '${tls}'`);

@@ -185,12 +185,12 @@ function uuidText(bytes: Uint8Array): string {
 
 const day = 86_400_000_000n;
 
-/** The microseconds, or days, of an ISO text. Finer fractions are truncated, as by the server. */
+/** The microseconds, or days, of an ISO text; a year before 0 has six digits: `-000044-03-15`. Finer fractions are truncated, as by the server. */
 function parseTime(text: string, type: Type): bigint {
   const form = {
-    date: /^(\d{4}-\d\d-\d\d)()()$/, time: /^()(\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
-    datetime: /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
-    timestamp: /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/,
+    date: /^((?:-00)?\d{4}-\d\d-\d\d)()()$/, time: /^()(\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
+    datetime: /^((?:-00)?\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
+    timestamp: /^((?:-00)?\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/,
   }[type as "date"];
   const [found, date, clock, fraction = "", zone = "Z"] = form.exec(text) ?? [];
   // Formatting the parsed time again finds days that do not exist, and hour 24.
@@ -207,6 +207,10 @@ function parseTime(text: string, type: Type): bigint {
 /** The ISO text of microseconds, or days. */
 function timeText(stored: bigint, type: Type): string {
   if (type === "date") return dateText(Number(stored));
+  // PostgreSQL has 24:00, too.
+  if (type === "time" && (stored < 0n || stored >= day)) {
+    throw new BobakError("OutOfRange", `${stored} microseconds are out of the range of times of day`);
+  }
   // Most fit in a number, whose arithmetic is faster.
   const whole = Number(stored);
   const days = Number.isSafeInteger(whole) ? Math.floor(whole / 86_400e6) : Number((stored - (((stored % day) + day) % day)) / day);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { col, column, connect, Money, table, type Type } from "../src/index.js";
-import { load } from "../src/values.js";
+import { load, store } from "../src/values.js";
 import { overEachTransport, fails, inFolder, people, person, program, unix, type Person, type Tables } from "./serving.js";
 
 interface Edge {
@@ -144,4 +144,32 @@ test("a child whose output ends before it does", () => inFolder(async (folder) =
   await assert.rejects(kept.insertMany(untilOutputEnds()), fails("Unknown"));
   signal("pid", "SIGKILL");
   await db.close();
+}));
+
+test("errors show no password", async () => {
+  const urls = ["ada:sec%20ret@localhost:1/x", "ada:sec/ret@localhost/x", "ada:p?sec@localhost", "ada%40sec", "localhost:99999/x", "ada:sec?x=1"];
+  for (const url of urls) {
+    await assert.rejects(connect(`bobak://${url}`), (error: Error) => {
+      assert.doesNotMatch(error.message, /sec/);
+      return fails("Config")(error);
+    });
+  }
+});
+
+test("times are of their type, before the year 0, too", () => {
+  const days = column("day", "date") as never;
+  assert.equal(load(-4_371_587n, "date"), "-009999-01-01");
+  assert.equal(store("-009999-01-01", days), -4_371_587n);
+  const at = column("at", "timestamp") as never;
+  const early = "-000044-03-15T12:00:00.000001Z";
+  assert.equal(load(store(early, at), "timestamp"), early);
+  for (const wrong of ["-9999-01-01", "-000000-01-01", "-000044-02-30"]) assert.throws(() => store(wrong, days), fails("Mismatch"));
+  for (const micros of [-1n, 86_400_000_000n]) assert.throws(() => load(micros, "time"), fails("OutOfRange"));
+});
+
+test("a file without certificates is a wrong setting", () => inFolder(async (folder) => {
+  for (const file of ["empty.pem", "missing.pem"]) {
+    writeFileSync(`${folder}/empty.pem`, "");
+    await assert.rejects(connect(`bobak://localhost:1/?tls=on&ca=${folder}/${file}`), fails("Config"));
+  }
 }));

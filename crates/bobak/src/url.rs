@@ -431,6 +431,10 @@ mod tests {
             ("kv:app.kv?durability=none", "durability is one of immediate, on_flush, not 'none'"),
             #[cfg(not(feature = "remote"))]
             ("bobak://localhost/app", "enable the feature `remote`"),
+            #[cfg(feature = "remote")]
+            ("bobak://ada:sec%20ret@localhost/app", "the password are settings"),
+            #[cfg(feature = "remote")]
+            ("bobak://localhost:99999/app", "the port is no number up to 65535"),
             ("memory:?format=xml", "format is one of binary, json, not 'xml'"),
             ("memory:?colour=red", "unknown setting 'colour'"),
             ("memory:?format", "'format' is not name=value"),

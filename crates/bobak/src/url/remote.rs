@@ -16,10 +16,18 @@ pub(super) fn tcp(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
     if host.is_empty() {
         return Err(config("no host; write bobak://HOST:PORT/DATABASE"));
     }
+    if place.contains('@') {
+        // Messages show the address, so it must not contain a password.
+        let message = "the user and the password are settings; write bobak://HOST:PORT/DATABASE?user=…&password=…";
+        return Err(config(message));
+    }
     if query.split('&').any(|part| part.starts_with("db=")) {
         return Err(config("over TCP the path names the database, not db"));
     }
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if !has_port && host.matches(':').count() == 1 {
+        return Err(config("the port is no number up to 65535"));
+    }
     let address = if has_port { host.to_owned() } else { format!("{host}:{PORT}") };
     Ok(Arc::new(builder(query)?.database(database).open_tcp(address)?))
 }

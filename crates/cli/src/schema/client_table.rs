@@ -1,6 +1,6 @@
 //! What the clients for other languages say of a table. The options of columns have the same names in each.
 
-use super::names::{field_name, struct_name};
+use super::names::{field_name, starts_like_a_name, struct_name};
 use super::rust::{delete_action, is_of_a_field, is_of_field, is_plain, one_line};
 use bobak::schema::{
     Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, TableSchema, Type,
@@ -34,15 +34,23 @@ pub(super) enum OptionValue {
     Text(String),
 }
 
-/// The tables, whose classes have no `reserved` name, and whose fields are no `keywords`; the second part has
-/// what a client has no class for, and why: `others` are lines on what else the database has.
+/// The names that a language takes.
+pub(super) struct NameRules {
+    /// What no class is named.
+    pub reserved: &'static [&'static str],
+    /// What no field is named.
+    pub keywords: &'static [&'static str],
+    /// A name as the language spells it.
+    pub spelled: fn(&str) -> String,
+}
+
+/// The tables; the second part has what a client has no class for, and why: `others` are lines on what else the database has.
 pub(super) fn client_tables<'a>(
     tables: &'a [TableSchema],
     others: &[String],
-    reserved: &[&str],
-    keywords: &[&str],
+    rules: &NameRules,
 ) -> (Vec<ClientTable<'a>>, Vec<String>) {
-    let mut taken: HashSet<String> = reserved.iter().map(|&name| name.to_owned()).collect();
+    let mut taken: HashSet<String> = rules.reserved.iter().map(|&name| name.to_owned()).collect();
     let mut found = Vec::new();
     let mut without: Vec<_> = others.iter().map(|other| one_line(other)).collect();
     for table in tables {
@@ -50,7 +58,10 @@ pub(super) fn client_tables<'a>(
             without.push(format!("{}: it has no key", one_line(table.name())));
             continue;
         }
-        let mut name = struct_name(table.name());
+        let mut name = (rules.spelled)(&struct_name(table.name()));
+        if !starts_like_a_name(&name) {
+            name.insert_str(0, "Table");
+        }
         while !taken.insert(name.clone()) {
             name.push('_');
         }
@@ -58,7 +69,7 @@ pub(super) fn client_tables<'a>(
         // No client writes generated columns.
         let columns = in_key_order(table).into_iter().filter(|(_, c)| c.generated.is_none());
         let columns = columns.map(|(place, column)| {
-            let field = field_name(&column.name, keywords, &mut fields);
+            let field = field_name(&column.name, rules.keywords, rules.spelled, &mut fields);
             client_column(table, place, column, field)
         });
         found.push(ClientTable {

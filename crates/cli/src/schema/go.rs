@@ -1,14 +1,39 @@
 //! Generates Go structs for existing tables.
 
-use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
+use super::client_table::{
+    ClientColumn, ClientTable, NameRules, OptionValue, client_tables, line, quoted,
+};
 use super::names::upper_first;
 use super::rust::one_line;
 use bobak::schema::{TableSchema, Type};
+use std::collections::HashSet;
+use unicode_normalization::UnicodeNormalization;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+/// Names in Go have letters and digits alone: no marks, and no numbers that are letters in other languages.
+const RULES: NameRules = NameRules {
+    reserved: &[],
+    keywords: &[],
+    spelled: |name| name.nfc().filter(|&c| is_of_a_name(c)).collect(),
+};
+
+fn is_of_a_name(c: char) -> bool {
+    use GeneralCategory as Category;
+    let letters = [
+        Category::UppercaseLetter,
+        Category::LowercaseLetter,
+        Category::TitlecaseLetter,
+        Category::ModifierLetter,
+        Category::OtherLetter,
+        Category::DecimalNumber,
+    ];
+    c == '_' || letters.contains(&c.general_category())
+}
 
 /// A file with one struct per table. `others` are lines on what else the database has.
 #[must_use]
 pub fn go_file(tables: &[TableSchema], others: &[String]) -> String {
-    let (found, without) = client_tables(tables, others, &[], &[]);
+    let (found, without) = client_tables(tables, others, &RULES);
     let types: Vec<_> =
         found.iter().flat_map(|table| &table.columns).map(|one| go_type(one.column.ty)).collect();
     let mut text = "package models\n".to_owned();
@@ -40,9 +65,13 @@ fn structure(text: &mut String, table: &ClientTable<'_>) {
         ),
     );
     let mut fields = Vec::new();
+    // A field and the method cannot have the same name.
+    let mut taken = HashSet::from(["TableName".to_owned()]);
     for column in &table.columns {
         match tag(table, column) {
-            Some(tag) => fields.push((exported(&column.field), field_type(column), tag)),
+            Some(tag) => {
+                fields.push((exported(&column.field, &mut taken), field_type(column), tag))
+            }
             None => line(text, &format!("\t// Not here: {}", one_line(&column.column.name))),
         }
     }
@@ -64,8 +93,8 @@ fn structure(text: &mut String, table: &ClientTable<'_>) {
     );
 }
 
-/// `DepTime` for `dep_time`, and `ID` for `id`.
-fn exported(field: &str) -> String {
+/// `DepTime` for `dep_time`, and `ID` for `id`; unique among `taken`, to which it is added.
+fn exported(field: &str, taken: &mut HashSet<String>) -> String {
     let words = field.split('_').map(|word| match word {
         "id" | "url" | "uuid" => word.to_uppercase(),
         word => upper_first(word),
@@ -74,7 +103,14 @@ fn exported(field: &str) -> String {
     // Fields in snake case differ, perhaps by the lines at their ends only.
     name.extend(field.chars().rev().take_while(|c| *c == '_'));
     // A field whose name does not begin with an upper-case letter is not exported.
-    if name.starts_with(char::is_uppercase) { name } else { format!("X{name}") }
+    if !name.starts_with(char::is_uppercase) {
+        name.insert(0, 'X');
+    }
+    // For example `i_d` is `ID`, too.
+    while !taken.insert(name.clone()) {
+        name.push('_');
+    }
+    name
 }
 
 fn go_type(ty: Type) -> &'static str {

@@ -66,10 +66,18 @@ pub fn snake_name(name: &str) -> String {
     if starts_like_a_name(&snake) { snake } else { format!("column_{snake}") }
 }
 
-/// The field name for a column: snake case, no keyword, unique among `taken`, to which it is added.
+/// The field name for a column: snake case as the language spells it, no keyword, unique among `taken`, to which it is added.
 #[must_use]
-pub fn field_name(column: &str, keywords: &[&str], taken: &mut HashSet<String>) -> String {
-    let mut name = snake_name(column);
+pub fn field_name(
+    column: &str,
+    keywords: &[&str],
+    spelled: fn(&str) -> String,
+    taken: &mut HashSet<String>,
+) -> String {
+    let mut name = spelled(&snake_name(column));
+    if !starts_like_a_name(&name) {
+        name.insert_str(0, "column_");
+    }
     while keywords.contains(&name.as_str()) || taken.contains(&name) {
         name.push('_');
     }
@@ -117,7 +125,7 @@ fn singular(word: &str) -> String {
     }
 }
 
-fn starts_like_a_name(name: &str) -> bool {
+pub fn starts_like_a_name(name: &str) -> bool {
     name.starts_with(is_xid_start)
 }
 
@@ -164,7 +172,7 @@ mod tests {
             ("名前", "名前"),
             ("", "column__"),
         ] {
-            assert_eq!(field_name(column, KEYWORDS, &mut taken), name);
+            assert_eq!(field_name(column, KEYWORDS, str::to_owned, &mut taken), name);
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Generates Python dataclasses for existing tables.
 
-use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
+use super::client_table::{
+    ClientColumn, ClientTable, NameRules, OptionValue, client_tables, line, quoted,
+};
 use bobak::schema::{TableSchema, Type};
+use unicode_normalization::UnicodeNormalization;
 
 /// Keywords, and what the generated classes use in their bodies: a field with the name of a type would hide the type.
 const KEYWORDS: &[&str] = &[
@@ -12,13 +15,17 @@ const KEYWORDS: &[&str] = &[
     "while", "with", "yield",
 ];
 
-/// Names of classes that the module imports.
-const IMPORTED: &[&str] = &["Any", "Decimal", "UUID"];
+/// Python normalizes the names in a module, so that some of different letters are the same.
+const RULES: NameRules = NameRules {
+    reserved: &["Any", "Decimal", "UUID"],
+    keywords: KEYWORDS,
+    spelled: |name| name.nfkc().collect(),
+};
 
 /// A module with one dataclass per table. `others` are lines on what else the database has.
 #[must_use]
 pub fn python_module(tables: &[TableSchema], others: &[String]) -> String {
-    let (found, without) = client_tables(tables, others, IMPORTED, KEYWORDS);
+    let (found, without) = client_tables(tables, others, &RULES);
     let columns = || found.iter().flat_map(|table| &table.columns).map(|one| one.column.ty);
     let uses = |types: &[Type]| columns().any(|ty| types.contains(&ty));
     let mut text = "from __future__ import annotations\n\n".to_owned();

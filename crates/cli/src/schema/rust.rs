@@ -66,7 +66,8 @@ fn table_structs(tables: &[TableSchema]) -> Vec<TableStruct<'_>> {
                 name.push('_');
             }
             let (columns, mut taken) = (table.columns().iter(), HashSet::new());
-            let fields = columns.map(|column| field_name(&column.name, KEYWORDS, &mut taken));
+            let fields =
+                columns.map(|column| field_name(&column.name, KEYWORDS, str::to_owned, &mut taken));
             TableStruct { table, name, fields: fields.collect() }
         })
         .collect()

@@ -1,17 +1,23 @@
 //! Generates TypeScript interfaces and tables for existing tables.
 
-use super::client_table::{ClientColumn, ClientTable, OptionValue, client_tables, line, quoted};
+use super::client_table::{
+    ClientColumn, ClientTable, NameRules, OptionValue, client_tables, line, quoted,
+};
 use super::names::upper_first;
 use bobak::schema::{TableSchema, Type};
 
-/// Names with another meaning in the module.
-const RESERVED: &[&str] = &["Float32Array", "Money", "Tables", "Uint8Array", "Value"];
+/// No class has the name of another type in the module.
+const RULES: NameRules = NameRules {
+    reserved: &["Float32Array", "Money", "Tables", "Uint8Array", "Value"],
+    keywords: &[],
+    spelled: str::to_owned,
+};
 
 /// A module with an interface and a table for each table, and an interface `Tables` with all of them. `others` are lines on what
 /// else the database has.
 #[must_use]
 pub fn typescript_module(tables: &[TableSchema], others: &[String]) -> String {
-    let (found, without) = client_tables(tables, others, RESERVED, &[]);
+    let (found, without) = client_tables(tables, others, &RULES);
     let uses = |ty: Type| found.iter().flat_map(|table| &table.columns).any(|c| c.column.ty == ty);
     let mut text = "import { column, table } from \"bobak\";\n".to_owned();
     let types = [(Type::Currency, "Money"), (Type::Any, "Value")];

@@ -32,7 +32,7 @@ impl AcceptedValues {
             }
             Storage::Float if column.ty == Type::F32 => Self::Float32,
             Storage::Float => Self::Float,
-            Storage::Text if column.ty == Type::Json => Self::Other,
+            Storage::Text if column.ty != Type::Text => Self::Other,
             Storage::Text => Self::Text(column.max_chars.map_or(usize::MAX, |max| max as usize)),
             Storage::Bytes if matches!(column.ty, Type::Vector(_)) => Self::Other,
             Storage::Bytes => Self::Bytes,

@@ -439,7 +439,7 @@ impl TableSchema {
                 (_, RawValue::Null) => true,
                 (Storage::Bytes, RawValue::Bytes(_)) => !matches!(column.ty, Type::Vector(_)),
                 (Storage::Int, RawValue::Int(i)) => column.is_in_range(i),
-                (Storage::Text, RawValue::Text(text)) if column.ty != Type::Json => {
+                (Storage::Text, RawValue::Text(text)) if column.ty == Type::Text => {
                     column.max_chars.is_none_or(|max| text.len() <= max as usize)
                 }
                 _ => false,

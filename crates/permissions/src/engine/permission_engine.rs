@@ -142,7 +142,10 @@ impl PermissionEngine {
             | SchemaChange::AddIndex { table, .. }
             | SchemaChange::AddReference { table, .. }
             | SchemaChange::AddForeignKey { table, .. } => (table, false),
-            _ => return Err(Permission::Schema.denied("")),
+            _ => {
+                let message = "permission denied: this change of the schema needs all permissions";
+                return Err(Error::new(ErrorKind::Denied, message));
+            }
         };
         let name = table.name();
         let set = view.permissions.as_ref().map(|r| r.on(self.database.name(), name));

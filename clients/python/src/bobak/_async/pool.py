@@ -166,7 +166,7 @@ class Pool:
         #: The event loop of the connections.
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def take(self) -> tuple[Connection, bool]:
+    async def take(self, *, writes: bool = False) -> tuple[Connection, bool]:
         """A connection, and whether it was used before: then it may have broken unnoticed."""
         me = asyncio.current_task()
         if self._is_closed:

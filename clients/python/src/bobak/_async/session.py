@@ -322,7 +322,7 @@ class AsyncDatabase(AsyncSession):
         await self.close()
 
     async def _run(self, call: Call[R]) -> R:
-        connection, rested = await self._pool.take()
+        connection, rested = await self._pool.take(writes=call.writes)
         try:
             connection, result = await self._attempt(connection, rested, call)
             return result
@@ -331,7 +331,7 @@ class AsyncDatabase(AsyncSession):
 
     @asynccontextmanager
     async def _exclusive(self, first: Call[None] | None = None) -> AsyncIterator[_Held]:
-        connection, rested = await self._pool.take()
+        connection, rested = await self._pool.take(writes=True)
         try:
             if first is not None:
                 connection, _ = await self._attempt(connection, rested, first)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 from contextlib import suppress
 from typing import Any, cast
 
@@ -68,7 +67,7 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
     async def _connect(cls, target: Target, link: Link) -> Stream:
         loop, transport = asyncio.get_running_loop(), target.transport
         if isinstance(transport, Tcp):
-            tls = ssl.create_default_context(cafile=target.ca) if transport.tls else None
+            tls = target.tls_context() if transport.tls else None
             made = await loop.create_connection(
                 lambda: cls(link), transport.host, transport.port, ssl=tls
             )

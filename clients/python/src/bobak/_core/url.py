@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -45,6 +46,17 @@ class Target:
 
     def hello(self) -> bytes:
         return request.hello(self.database, f"bobak-python {VERSION}", self.token, self.user)
+
+    def tls_context(self) -> ssl.SSLContext:
+        """What verifies the server's certificate.
+
+        Raises :class:`Error` of the kind ``CONFIG`` for a file without certificates.
+        """
+        try:
+            return ssl.create_default_context(cafile=self.ca)
+        except OSError as error:
+            message = f"ca: there are no certificates in {self.ca}: {error}"
+            raise _config(message) from error
 
     @property
     def is_shared(self) -> bool:
@@ -93,10 +105,16 @@ def _word(word: str) -> str:
 
 def _tcp(rest: str, settings: dict[str, str]) -> Target:
     host, _, database = unquote(rest).removeprefix("//").partition("/")
+    # Messages show the host, so it must not contain a password.
+    if "@" in rest or "@" in host:
+        cure = "write bobak://HOST:PORT/DATABASE?user=…&password=…"
+        raise _config(f"the user and the password are settings; {cure}")
     name, colon, port = host.rpartition(":")
     number = PORT
     if colon and port.isascii() and port.isdigit() and int(port) < 1 << 16:
         host, number = name, int(port)
+    elif host.count(":") == 1:
+        raise _config("the port is no number up to 65535")
     if not host:
         raise _config("the URL has no host; write bobak://HOST:PORT/DATABASE")
     tls = settings.pop("tls", "off")
@@ -135,7 +153,9 @@ def _settings(query: str) -> dict[str, str]:
     for part in filter(None, query.split("&")):
         name, equals, value = part.partition("=")
         if not equals or name in settings:
-            raise _config(f"'{name}' has no value, or occurs twice")
+            # A password may have a question mark.
+            shown = f"'{name}'" if name.replace("_", "").isalnum() else "a setting"
+            raise _config(f"{shown} has no value, or occurs twice")
         settings[name] = unquote(value)
     return settings
 

@@ -16,7 +16,7 @@ from . import transport
 
 R = TypeVar("R")
 
-#: Seconds after which an idle connection is tested before it is used.
+#: Seconds after which an idle connection is tested before it is used; before a write it always is.
 _RESTED = 0.2
 
 
@@ -83,8 +83,9 @@ class Connection:
     def rest(self) -> None:
         self._used = time.monotonic()
 
-    def is_usable(self) -> bool:
-        fresh = time.monotonic() - self._used < _RESTED
+    def is_usable(self, writes: bool) -> bool:
+        # A write on a connection that the server has closed would be `UNKNOWN`.
+        fresh = not writes and time.monotonic() - self._used < _RESTED
         return self.link.is_idle and (fresh or self._transport.is_alive())
 
     def close(self) -> None:
@@ -114,7 +115,7 @@ class Pool:
         #: The number of connections that each thread has.
         self._holders: dict[int, int] = {}
 
-    def take(self) -> tuple[Connection, bool]:
+    def take(self, *, writes: bool = False) -> tuple[Connection, bool]:
         """A connection, and whether it was used before: then it may have broken unnoticed."""
         me = threading.get_ident()
         with self._changed:
@@ -124,7 +125,7 @@ class Pool:
                     raise Error(ErrorKind.MISUSE, "the database is closed")
                 while self._rested:
                     found = self._rested.pop()
-                    if found.is_usable():
+                    if found.is_usable(writes):
                         self._hold(found, me)
                         return found, True
                     found.close()

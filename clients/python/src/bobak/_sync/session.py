@@ -322,7 +322,7 @@ class Database(Session):
         self.close()
 
     def _run(self, call: Call[R]) -> R:
-        connection, rested = self._pool.take()
+        connection, rested = self._pool.take(writes=call.writes)
         try:
             connection, result = self._attempt(connection, rested, call)
             return result
@@ -331,7 +331,7 @@ class Database(Session):
 
     @contextmanager
     def _exclusive(self, first: Call[None] | None = None) -> Iterator[_Held]:
-        connection, rested = self._pool.take()
+        connection, rested = self._pool.take(writes=True)
         try:
             if first is not None:
                 connection, _ = self._attempt(connection, rested, first)

@@ -82,7 +82,7 @@ def _tcp(transport: Tcp, target: Target) -> socket.socket:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not transport.tls:
             return stream
-        context = ssl.create_default_context(cafile=target.ca)
+        context = target.tls_context()
         return context.wrap_socket(stream, server_hostname=transport.host)
     except BaseException:
         stream.close()
