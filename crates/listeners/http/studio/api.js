@@ -1,5 +1,7 @@
 // The HTTP API, as any other client uses it: docs/http.md.
 
+import { exactJson, isExact, plainValue } from "./values.js";
+
 /** The server's root: this folder's parent, so that a proxy may serve it under any path. */
 export const ROOT = new URL("..", import.meta.url);
 
@@ -131,8 +133,25 @@ export class Table {
     return this.columns.find((column) => column.name === name);
   }
 
-  rows(parameters, options) {
-    return json("GET", `${this.path}/rows?${query({ numbers: "text", ...parameters })}`, options);
+  /** The parameter of what returns rows: 64-bit integers are strings, but those of columns without a type would be texts. */
+  get #numbers() {
+    return { numbers: this.columns.some((column) => column.type === "any") ? undefined : "text" };
+  }
+
+  /** Reads a response; `rowsOf` returns its rows. */
+  async #read(response, rowsOf = (reply) => [reply]) {
+    const text = await response.text();
+    const reply = JSON.parse(text);
+    if (!this.columns.some(isExact)) return reply;
+    const exact = rowsOf(exactJson(text));
+    rowsOf(reply).forEach((row, index) => {
+      for (const column of this.columns) if (column.name in row) row[column.name] = plainValue(exact[index][column.name], column);
+    });
+    return reply;
+  }
+
+  async rows(parameters, options) {
+    return this.#read(await send("GET", `${this.path}/rows?${query({ ...this.#numbers, ...parameters })}`, options), ({ rows }) => rows);
   }
 
   aggregate(parameters, options) {
@@ -149,25 +168,36 @@ export class Table {
     return this.key.map((name) => segment(keyText(row[name]))).join(",");
   }
 
+  /** The row with a key, as paths have it. */
+  async rowAt(key) {
+    return this.#read(await send("GET", `${this.path}/rows/${key}?${query(this.#numbers)}`));
+  }
+
+  /** The changes of a row, if the table is tracked. */
+  async history(row) {
+    const response = await send("GET", `${this.rowPath(row)}/history?${query(this.#numbers)}`);
+    return this.#read(response, ({ changes }) => changes.flatMap(({ before, after }) => [before ?? {}, after ?? {}]));
+  }
+
   /** A row with its entity tag; undefined if it is gone. */
   async row(row) {
-    const response = await send("GET", `${this.rowPath(row)}?numbers=text`, { accept: [404] });
+    const response = await send("GET", `${this.rowPath(row)}?${query(this.#numbers)}`, { accept: [404] });
     if (response.status === 404) return undefined;
-    return { row: await response.json(), tag: plainTag(response) };
+    return { row: await this.#read(response), tag: plainTag(response) };
   }
 
   /** Changes columns of a row that still has this tag. Returns the new row, or undefined if it has changed or is gone. */
   async patch(row, values, tag) {
-    const response = await send("PATCH", `${this.rowPath(row)}?numbers=text`, {
+    const response = await send("PATCH", `${this.rowPath(row)}?${query(this.#numbers)}`, {
       body: values,
       headers: tag ? { "if-match": tag } : {},
       accept: [412, 404],
     });
-    return response.ok ? { row: await response.json(), tag: plainTag(response) } : undefined;
+    return response.ok ? { row: await this.#read(response), tag: plainTag(response) } : undefined;
   }
 
   async insert(values) {
-    return json("POST", `${this.path}/rows?numbers=text`, { body: values });
+    return this.#read(await send("POST", `${this.path}/rows?${query(this.#numbers)}`, { body: values }));
   }
 
   async delete(row, tag) {

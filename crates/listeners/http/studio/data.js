@@ -1,7 +1,7 @@
 // The page of a table: a grid with filters, facets and edits, and the page of a row.
 
 import { link, setParameters, showTables } from "./app.js";
-import { json, listName, name, query, ROOT, send } from "./api.js";
+import { listName, name, query, ROOT, send } from "./api.js";
 import { ask, button, count, debounce, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
 import { editor, form } from "./editors.js";
 import { Grid, RowWindow } from "./grid.js";
@@ -314,7 +314,7 @@ class TableView {
 
   async openKey(key) {
     try {
-      this.openRow(await json("GET", `${this.table.path}/rows/${key}?numbers=text`));
+      this.openRow(await this.table.rowAt(key));
     } catch (error) {
       this.row = undefined;
       this.remember();

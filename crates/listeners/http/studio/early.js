@@ -6,8 +6,8 @@
   /** The value of a response, which is there at once when it is asked for; undefined if the server did not give any. */
   const read = async (response) => {
     if (!response.ok) return undefined;
-    const value = await response.json();
-    return { ok: true, json: async () => value };
+    const text = await response.text();
+    return { ok: true, text: async () => text, json: async () => JSON.parse(text) };
   };
   const get = (path) => {
     const url = new URL(path, new URL("..", import.meta.url)).href;

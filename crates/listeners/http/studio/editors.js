@@ -15,8 +15,9 @@ export function editor(table, column, value, { label, typed, compact } = {}) {
   if (words) return choice(column, value ?? (column.nullable ? null : undefined), words.map((text) => [text, text]), properties);
   if (column.type === "bool") return choice(column, value, [["true", true], ["false", false]], properties);
   if (column.type === "bytes") return bytes(column, value, properties);
-  const isLong = column.type === "json" || isVector(column) || (isText(column) && (text.length > 60 || text.includes("\n") || !compact));
-  if (isLong && !(column.type === "any" && text.length < 60 && !text.includes("\n"))) {
+  const hasLines = /[\r\n]/.test(text);
+  const isLong = column.type === "json" || isVector(column) || (isText(column) && (text.length > 60 || hasLines || !compact));
+  if (isLong && !(column.type === "any" && text.length < 60 && !hasLines)) {
     const area = h("textarea", { ...properties, value: text, rows: compact ? 5 : Math.min(12, Math.max(column.type === "json" || isVector(column) ? 4 : 1, text.split("\n").length)), spellcheck: column.type !== "json" });
     return plain(area, column, value, typed);
   }
@@ -44,9 +45,19 @@ function plain(input, column, value, typed) {
   const before = input.value;
   return {
     element: input,
-    read: () => (input.value === before && typed === undefined ? value : parse(input.value, column)),
+    read: () => (input.value === before && typed === undefined ? value : parse(withLineEnds(input.value, value), column, value)),
     focus: () => (input.focus(), typed === undefined ? input.select?.() : input.setSelectionRange?.(input.value.length, input.value.length)),
   };
+}
+
+/** An editor's text, whose lines end with `\n`, with the line ends of the text that it had before. */
+function withLineEnds(text, before) {
+  if (typeof before !== "string" || !before.includes("\r")) return text;
+  const [lines, ends, now] = [before.split(/\r\n?|\n/), before.match(/\r\n?|\n/g), text.split("\n")];
+  const added = now.length - lines.length;
+  let same = 0;
+  while (same < Math.min(lines.length, now.length) && lines[same] === now[same]) same += 1;
+  return now.reduce((all, line, index) => all + (ends[index <= same ? index - 1 : index - 1 - added] ?? ends[0]) + line);
 }
 
 function choice(column, value, options, properties) {

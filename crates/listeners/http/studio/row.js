@@ -1,7 +1,7 @@
 // The page of one row, beside the grid: all of its values, related rows, and its history.
 
 import { link } from "./app.js";
-import { json, listName, name } from "./api.js";
+import { listName, name } from "./api.js";
 import { ask, button, count, fill, h, icon, notify, report } from "./dom.js";
 import { form, labelColumn } from "./editors.js";
 import { display, isVector, literal } from "./values.js";
@@ -121,7 +121,7 @@ function historyOf(table, row, restore) {
   section.addEventListener("toggle", async () => {
     if (!section.open) return;
     try {
-      const { changes } = await json("GET", `${table.rowPath(row)}/history?numbers=text`);
+      const { changes } = await table.history(row);
       fill(
         list,
         [...changes].reverse().map((change) => {

@@ -8,6 +8,26 @@ export const isNumber = (column) => NUMBERS.has(column.type);
 export const isInteger = (column) => INTEGERS.has(column.type);
 export const isText = (column) => column.type === "text" || column.type === "any";
 
+/** A number as it is written, if JavaScript would write it in another way, such as `1.10` and integers of 64 bits. */
+const exactNumber = (key, value, context) => (typeof value === "number" && JSON.rawJSON && context.source !== String(value) ? JSON.rawJSON(context.source) : value);
+
+/** Reads JSON whose numbers are written as they were read, if the browser can do that. */
+export const exactJson = (text) => JSON.parse(text, exactNumber);
+
+const isRaw = (value) => JSON.isRawJSON?.(value) ?? false;
+
+/** Whether the numbers of a column are only what `exactJson` reads: those of documents, and of columns without a type. */
+export const isExact = (column) => column.type === "json" || column.type === "any";
+
+/** A column's value that `exactJson` read, as the pages have it. */
+export function plainValue(value, column) {
+  const number = (one) => (isRaw(one) ? Number(one.rawJSON) : one);
+  if (isExact(column)) return value;
+  if (isVector(column)) return value?.map(number) ?? value;
+  if (!isRaw(value) && typeof value !== "number") return value;
+  return ["i64", "u64", "currency", "decimal"].includes(column.type) ? (isRaw(value) ? value.rawJSON : String(value)) : number(value);
+}
+
 export const isVector = (column) => /^vector\(\d+\)$/.test(column?.type);
 
 /** A type for people. */
@@ -45,8 +65,11 @@ export function editText(value, column) {
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** Reads a value of a column from an editor's text. Throws an error that says what is wrong. */
-export function parse(text, column) {
+const INTEGER = /^-?(0|[1-9]\d{0,14})$/;
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** Reads a value of a column from an editor's text, which had the value `before`. Throws an error that says what is wrong. */
+export function parse(text, column, before) {
   const wrong = (what) => new Error(`${column.name}: expected ${what}`);
   if (text === "" && column.type !== "text" && column.type !== "any") {
     if (column.nullable) return null;
@@ -72,7 +95,7 @@ export function parse(text, column) {
   }
   if (column.type === "json") {
     try {
-      return JSON.parse(text);
+      return exactJson(text);
     } catch (error) {
       throw wrong(`JSON (${error.message})`);
     }
@@ -83,7 +106,11 @@ export function parse(text, column) {
     if (numbers?.length !== length) throw wrong(`${length} numbers, such as [0.5, -1, …]`);
     return numbers;
   }
-  if (column.type === "any") return /^-?(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
+  if (column.type === "any") {
+    // A number stays one, and so does a text of digits.
+    if (typeof before === "string" && NUMBER.test(before)) return text;
+    return (typeof before === "number" || isRaw(before) ? NUMBER : INTEGER).test(text) ? exactJson(text) : text;
+  }
   if (column.max_chars && [...text].length > column.max_chars) throw wrong(`at most ${column.max_chars} characters`);
   return text;
 }
@@ -101,6 +128,7 @@ export function literal(value, column) {
   if (value === null || value === undefined) return "null";
   if (typeof value === "boolean") return String(value);
   if (typeof value === "number") return String(value);
+  if (isRaw(value)) return value.rawJSON;
   if (isNumber(column) && /^-?[\d.eE+-]+$/.test(value)) return String(value);
   return `'${(typeof value === "object" ? JSON.stringify(value) : String(value)).replaceAll("'", "''")}'`;
 }

@@ -33,6 +33,8 @@ const MORE = [
   `CREATE VIEW sales AS SELECT o.id AS order_id, c.name AS customer, o.total, o.status FROM orders o JOIN customer c ON c.id = o.customer_id`,
   `CREATE VIEW broken AS SELECT nosuch(name) AS wrong FROM customer`,
   `CREATE TABLE keyless (a TEXT, b INTEGER)`,
+  `CREATE TABLE exact (id INTEGER PRIMARY KEY, j JSON_TEXT, a, s TEXT)`,
+  `INSERT INTO exact VALUES (1, '{"id":12345678901234567890,"name":"x","p":1.10,"list":[1e400]}', 1152921504606846976, 'a' || char(13) || char(10) || 'b' || char(10) || 'c' || char(13) || 'd'), (2, NULL, 2.5, NULL), (3, NULL, '7', NULL)`,
   `INSERT INTO keyless VALUES ('x', 1)`,
   `CREATE TABLE "${MARKUP.replaceAll('"', '""')}" (id INTEGER PRIMARY KEY, "a ${MARKUP.replaceAll('"', '""')}" TEXT)`,
   `INSERT INTO "${MARKUP.replaceAll('"', '""')}" VALUES (1, '${MARKUP.replaceAll("'", "''")}')`,
