@@ -16,6 +16,12 @@ pub struct ValueLimits {
     /// The characters of a text.
     pub min_chars: usize,
     pub max_chars: Option<usize>,
+    /// Numbers are multiples of it, in stored units; any number if it is 0.
+    pub step: i64,
+    /// Texts are equal if they differ in case alone.
+    pub ignores_case: bool,
+    /// Texts are UUIDs.
+    pub is_uuid: bool,
 }
 
 /// The limits of each column. A CHECK that says more is tried out with each row.
@@ -109,6 +115,12 @@ const fn turned(comparison: Comparison) -> Comparison {
 }
 
 impl ValueLimits {
+    /// Numbers are in this range, too.
+    pub fn clamp(&mut self, low: f64, high: f64) {
+        self.narrow(Comparison::GreaterOrEqual, low);
+        self.narrow(Comparison::LessOrEqual, high);
+    }
+
     fn narrow(&mut self, comparison: Comparison, number: f64) {
         let (low, high) = match comparison {
             Comparison::Equal => (Some(number), Some(number)),

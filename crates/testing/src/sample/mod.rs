@@ -3,6 +3,7 @@
 mod limits;
 mod random;
 mod references;
+mod server_types;
 mod table;
 mod value;
 mod words;
@@ -110,12 +111,12 @@ impl Sample {
         }
         let tables = by_reference(tables);
         let counts = self.counts(db, &tables)?;
-        let transaction = db.begin()?;
+        let (engine, transaction) = (db.engine()?, db.begin()?);
         let mut filled = Vec::new();
         for (table, count) in tables.into_iter().zip(counts) {
             if count > 0 {
                 let name = table.name().to_owned();
-                self.fill_table(&transaction, table, count)?;
+                self.fill_table(&transaction, engine.name(), table, count)?;
                 filled.push((name, count));
             }
         }
@@ -163,11 +164,14 @@ impl Sample {
     fn fill_table(
         &self,
         transaction: &Transaction<'_>,
+        engine: &str,
         table: TableSchema,
         count: u64,
     ) -> Result<()> {
         let schema = Arc::new(table);
-        let mut sample = TableSample::new(&schema, &self.functions, self.seed)?;
+        let mut limits = limits::of_columns(&schema);
+        server_types::narrow(transaction, engine, &schema, &mut limits)?;
+        let mut sample = TableSample::new(&schema, limits, &self.functions, self.seed)?;
         sample.read_used(transaction)?;
         sample.load(transaction, false)?;
         // Rows that refer to others of their own table come after the first tenth.

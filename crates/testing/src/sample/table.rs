@@ -1,14 +1,14 @@
 //! The rows of one table.
 
 use super::ColumnFunction;
-use super::limits;
+use super::limits::ValueLimits;
 use super::random::Random;
 use super::references::ReferencedKeys;
 use super::value::ValueSource;
 use bobak::engine::FieldSet;
 use bobak::engine::codec::{encode_slice, split_first};
 use bobak::schema::{ColumnRole, ColumnSchema, KeyGeneration, TableSchema};
-use bobak::{Error, ErrorKind, Query, Result, Transaction, Value};
+use bobak::{Error, ErrorKind, Query, Result, Transaction, Value, ValueRef};
 use bobak_engine_common::{RowRules, push_sort_key};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -39,6 +39,8 @@ enum Column<'s> {
 /// Columns whose values differ together.
 struct UniqueColumns {
     columns: Vec<usize>,
+    /// Those whose texts are equal if they differ in case alone.
+    ignores_case: Vec<usize>,
     /// Hashes of the values: one that two values have is at worst a value that is not used.
     used: HashSet<u64>,
 }
@@ -46,10 +48,12 @@ struct UniqueColumns {
 impl<'s> TableSample<'s> {
     pub fn new(
         schema: &Arc<TableSchema>,
+        limits: Vec<ValueLimits>,
         functions: &'s [(String, String, ColumnFunction)],
         seed: u64,
     ) -> Result<Self> {
-        let limits = limits::of_columns(schema);
+        let folds = limits.iter().enumerate().filter(|(_, limits)| limits.ignores_case);
+        let folded: Vec<usize> = folds.map(|(place, _)| place).collect();
         let mut columns = Vec::new();
         let mut given = FieldSet::EMPTY;
         for (place, (column, limits)) in schema.columns().iter().zip(limits).enumerate() {
@@ -91,7 +95,11 @@ impl<'s> TableSample<'s> {
                 }
             }
         }
-        let used = |columns| UniqueColumns { columns, used: HashSet::new() };
+        let used = |columns: Vec<usize>| UniqueColumns {
+            ignores_case: columns.iter().filter(|at| folded.contains(at)).copied().collect(),
+            columns,
+            used: HashSet::new(),
+        };
         Ok(Self {
             columns,
             references,
@@ -216,7 +224,13 @@ impl UniqueColumns {
         let mut bytes = Vec::new();
         for place in &self.columns {
             let value = row.get(*place).filter(|value| !value.is_null())?;
-            push_sort_key(&mut bytes, schema, *place, value.as_ref());
+            match value {
+                Value::Text(text) if self.ignores_case.contains(place) => {
+                    let folded = text.to_lowercase();
+                    push_sort_key(&mut bytes, schema, *place, ValueRef::Text(&folded));
+                }
+                value => push_sort_key(&mut bytes, schema, *place, value.as_ref()),
+            }
         }
         Some(BuildHasherDefault::<DefaultHasher>::default().hash_one(&bytes))
     }

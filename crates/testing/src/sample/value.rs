@@ -4,6 +4,7 @@ use super::limits::ValueLimits;
 use super::random::Random;
 use super::words::{Subject, words};
 use bobak::Value;
+use bobak::prelude::Uuid;
 use bobak::schema::{ColumnSchema, Storage, Type};
 
 /// How the values of one column are made.
@@ -69,30 +70,28 @@ impl ValueSource {
             }
             Storage::Text => Value::from(self.text(random, row, tries)),
             Storage::Bytes => {
-                let bytes = [random.number().to_be_bytes(), random.number().to_be_bytes()];
-                let mut bytes = bytes.concat();
-                if self.ty == Type::Uuid
-                    && let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes[..]
-                {
-                    // A random UUID is one of version 4.
-                    *version = *version & 0x0f | 0x40;
-                    *variant = *variant & 0x3f | 0x80;
-                }
-                Value::from(bytes)
+                let bytes = random_bytes(random);
+                let bytes = if self.ty == Type::Uuid { version_4(bytes) } else { bytes };
+                Value::from(bytes.to_vec())
             }
             Storage::Any => Value::Int(random.between(0, 1_000)),
         }
     }
 
     fn integer(&self, random: &mut Random, row: u64, tries: u32) -> i64 {
-        let (low, high) = self.range(tries);
+        let ((low, high), step) = (self.range(tries), self.limits.step.max(1));
         let plain = !matches!(self.ty, Type::Date | Type::Time | Type::DateTime | Type::Timestamp);
         if self.is_unique && plain && tries == 0 {
             // Numbers that differ are consecutive.
-            let next = low.max(1).saturating_add_unsigned(row);
+            let next = low.max(1).saturating_add_unsigned(row.saturating_mul(step as u64));
+            let next = next - next.rem_euclid(step);
             if next <= self.range(PLAUSIBLE_TRIES).1 {
-                return next;
+                return next.max(low);
             }
+        }
+        if step > 1 {
+            let first = low.div_euclid(step) + i64::from(low % step != 0);
+            return random.between(first, high.div_euclid(step)) * step;
         }
         match self.ty {
             // Whole cents, from the first one in the range.
@@ -128,6 +127,9 @@ impl ValueSource {
                 high.unwrap_or(most.max(low.unwrap_or(most))),
             );
         }
+        // Such as years in a column of bytes.
+        let (usual_low, usual_high) =
+            if usual_low > most { (least.max(0), most) } else { (usual_low, usual_high) };
         let width = usual_high - usual_low;
         match (low, high) {
             (None, None) => (usual_low.max(least), usual_high.min(most)),
@@ -143,6 +145,9 @@ impl ValueSource {
     }
 
     fn text(&self, random: &mut Random, row: u64, tries: u32) -> String {
+        if self.limits.is_uuid {
+            return Uuid::from_bytes(version_4(random_bytes(random))).to_string();
+        }
         let mut text = self.subject.text(random);
         while text.chars().count() < self.limits.min_chars {
             text.push_str(&Subject::Word.text(random));
@@ -156,6 +161,17 @@ impl ValueSource {
             _ => self.subject.numbered(&text, random.below(1_000_000_000_000), self.max_chars),
         }
     }
+}
+
+fn random_bytes(random: &mut Random) -> [u8; 16] {
+    (u128::from(random.number()) << 64 | u128::from(random.number())).to_be_bytes()
+}
+
+/// A random UUID is one of version 4.
+const fn version_4(mut bytes: [u8; 16]) -> [u8; 16] {
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    bytes
 }
 
 /// Plausible numbers of a column, in stored units.

@@ -172,10 +172,24 @@ impl Subject {
             _ => (text, String::new()),
         };
         let separator = if matches!(self, Self::Slug | Self::Code) { "-" } else { "" };
-        let room = max.saturating_sub(number.len() + end.len() + separator.len());
+        let Some(room) = max.checked_sub(number.len() + end.len() + separator.len()) else {
+            return short_number(&number, max);
+        };
         let start: String = start.chars().take(room).collect();
         format!("{start}{separator}{number}{end}")
     }
+}
+
+/// A long number as a text of so many letters and digits.
+fn short_number(number: &str, length: usize) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut rest: u64 = number.parse().unwrap_or_default();
+    let mut digit = || {
+        let digit = DIGITS.get((rest % 36) as usize).copied().unwrap_or(b'0');
+        rest /= 36;
+        char::from(digit)
+    };
+    (0..length).map(|_| digit()).collect()
 }
 
 const ADJECTIVES: &[&str] = &[

@@ -222,3 +222,32 @@ fn a_composite_foreign_key_with_one_optional_column_refers_to_a_row_or_to_nothin
     assert!((100..200).contains(&with_shelf), "{with_shelf}");
     assert!(db.sql::<DynRow>("PRAGMA foreign_key_check", ()).unwrap().is_empty());
 }
+
+/// What the schema does not tell: the labels of an ENUM, the decimals of an amount.
+#[test]
+fn tables_of_servers_get_values_that_their_types_take() {
+    crate::on_each(|url| {
+        let texts: &[&str] = match url.split(':').next() {
+            Some("mysql") => &[
+                "CREATE TABLE odd (id INT PRIMARY KEY, kind ENUM('a','it''s') NOT NULL, several SET('x','y') NOT NULL, \
+                 flags BIT(3) NOT NULL, born YEAR NOT NULL, u UUID NOT NULL, year TINYINT NOT NULL, \
+                 price DECIMAL(4,1) NOT NULL, code CHAR(2) NOT NULL UNIQUE, amount DECIMAL(3,2) UNIQUE NOT NULL)",
+            ],
+            Some("postgres") => &[
+                "CREATE TYPE mood AS ENUM ('sad', 'it''s ok')",
+                "CREATE TABLE odd (id INT PRIMARY KEY, m mood NOT NULL, n NUMERIC(3) NOT NULL, price NUMERIC(8,1) NOT NULL, \
+                 amount NUMERIC(3,2) UNIQUE NOT NULL, code VARCHAR(2) NOT NULL UNIQUE)",
+            ],
+            Some("sqlite") => &[
+                "CREATE TABLE odd (id INTEGER PRIMARY KEY, code VARCHAR(2) UNIQUE NOT NULL, year TINYINT NOT NULL)",
+            ],
+            _ => return,
+        };
+        let db = Db::open(url).unwrap();
+        for text in texts {
+            db.execute(text, ()).unwrap();
+        }
+        Sample::new(3).rows("odd", 500).fill(&db).unwrap();
+        assert_eq!(db.sql::<i64>("SELECT count(*) FROM odd", ()).unwrap(), [500], "on {url}");
+    });
+}
