@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from .._errors import Error, ErrorKind
 from .._wire.code import Stored
+from .._wire.row import TAGS, DecodedRows
 from .._wire.schema import Column, TableSchema, Type
 from . import types
 from .calls import Row
@@ -37,18 +38,23 @@ class Reader:
         self._schema = schema
         columns = list(enumerate(schema.columns))
         self._classes = [_class_of(column) for _, column in columns]
+        self._tags = [None if cls is None else TAGS[cls] for cls in self._classes]
         plain = [types.loader(column) for _, column in columns]
         checked = [_checked(column, plain[place]) for place, column in columns]
         for place, cls in enums.items():
             checked[place] = types.enum_loader(cls, checked[place])
         #: The conversions for data of any kind, and those for records.
         self._loads = {False: plain, True: checked}
-        #: By the classes of the values of a row, the places of those that are not of their type.
-        self._odd: dict[tuple[type, ...], frozenset[int]] = {}
+        #: By the tags of the values of a row, the places of those that are not of their type.
+        self._odd: dict[bytes, frozenset[int]] = {}
 
     def read(self, found: list[Row], *, records: bool) -> None:
         """Converts the values of rows; ``records`` rejects those that are not of their type."""
-        shapes = {tuple(map(type, row)) for row in found}
+        if isinstance(found, DecodedRows):
+            shapes = found.shapes
+        else:
+            kinds = {tuple(map(type, row)) for row in found}
+            shapes = {bytes(map(TAGS.__getitem__, kind)) for kind in kinds}
         odd = frozenset[int]().union(*map(self._odd_of, shapes))
         for place, load in enumerate(self._loads[records]):
             if load is None and place not in odd:
@@ -67,16 +73,11 @@ class Reader:
             except Error as error:
                 raise self._named(error, row, place) from error.__cause__
 
-    def _odd_of(self, shape: tuple[type, ...]) -> frozenset[int]:
+    def _odd_of(self, shape: bytes) -> frozenset[int]:
         odd = self._odd.get(shape)
         if odd is None:
-            pairs = enumerate(zip(shape, self._classes))
-            known = (type(None), None)
-            odd = frozenset(
-                place
-                for place, (kind, cls) in pairs
-                if kind is not known[0] and cls not in (None, kind)
-            )
+            pairs = enumerate(zip(shape, self._tags))
+            odd = frozenset(place for place, (tag, own) in pairs if tag and own not in (None, tag))
             if len(self._odd) >= _MOST:
                 self._odd.clear()
             self._odd[shape] = odd

@@ -14,7 +14,7 @@ from .code import Garbled, Stored, encode_text, not_a_number, too_large
 
 NULL, INT, FLOAT, TEXT, BYTES = range(5)
 _CODES = {NULL: "Q", INT: "q", FLOAT: "d", TEXT: "Q", BYTES: "Q"}
-_TAGS: dict[type, int] = {type(None): NULL, int: INT, float: FLOAT, str: TEXT, bytes: BYTES}
+TAGS: dict[type, int] = {type(None): NULL, int: INT, float: FLOAT, str: TEXT, bytes: BYTES}
 _HEAD = struct.Struct("<IH")
 #: The number of cached plans; only a program that creates many tables needs more.
 _MOST = 4096
@@ -63,9 +63,18 @@ def encode(values: Sequence[Stored]) -> bytes:
         raise too_large(wrong[0] if wrong else len(heap)) from None
 
 
+class DecodedRows(list[list[Stored]]):
+    """Rows, and the shapes that they have: the tags of their values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: set[bytes] = set()
+
+
 def decode(body: bytes) -> list[list[Stored]]:
     """The rows of a body, each with its length before it."""
-    rows: list[list[Stored]] = []
+    rows = DecodedRows()
+    add_shape = rows.shapes.add
     at, end = 0, len(body)
     while at < end:
         if end - at < 6:
@@ -78,6 +87,7 @@ def decode(body: bytes) -> list[list[Stored]]:
             raise Garbled("a row whose length is wrong")
         tags = body[at + 6 : start]
         plan = _by_tags.get(tags) or _plan_of(tags)
+        add_shape(tags)
         row: list[Stored] = list(plan.slots.unpack_from(body, start))
         used = heap
         for place, is_text in plan.heap:
@@ -107,7 +117,7 @@ def decode(body: bytes) -> list[list[Stored]]:
 
 def _plan_for(values: Sequence[Stored]) -> _Plan:
     types = tuple(map(type, values))
-    plan = _plan_of(bytes(_TAGS[kind] for kind in types))
+    plan = _plan_of(bytes(TAGS[kind] for kind in types))
     if len(_by_types) >= _MOST:
         _by_types.clear()
     _by_types[types] = plan
