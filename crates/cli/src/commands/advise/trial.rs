@@ -51,8 +51,11 @@ impl StatementGain {
 }
 
 impl IndexTrial {
-    /// How many times as fast all runs of its statements are together.
+    /// How many times as fast all runs of its statements are together; 1 if none has another time.
     pub fn gain(&self) -> f64 {
+        if self.gains.is_empty() {
+            return 1.0;
+        }
         let sum = |time: fn(&StatementGain) -> Duration| {
             let all = self.gains.iter();
             all.map(|gain| time(gain).as_secs_f64() * gain.count as f64).sum::<f64>()
