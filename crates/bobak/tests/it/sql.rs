@@ -1,6 +1,6 @@
 //! Raw SQL into typed rows.
 
-use crate::engines::{Person, on_each, on_postgres, on_servers, person};
+use crate::engines::{Person, on_each, person};
 use bobak::{SqlList, named, prelude::*};
 
 fn db() -> Db {
@@ -190,8 +190,10 @@ fn a_value_that_no_field_holds_is_found_by_its_row_and_column() {
 }
 
 /// What a server has that is no value here is an error, and so is SQL that it would answer wrongly or not at all.
+#[cfg(all(feature = "postgres", feature = "mysql"))]
 #[test]
 fn odd_sql_and_values_of_servers_are_errors() {
+    use crate::engines::{on_postgres, on_servers};
     on_postgres(|url| {
         let db = Db::open(url).unwrap();
         db.execute("CREATE TABLE odd (id bigint PRIMARY KEY, tz timestamptz, d date, tm time)", ())
