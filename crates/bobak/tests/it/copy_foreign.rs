@@ -61,6 +61,24 @@ fn values_of_other_types_are_listed_and_kept() {
     assert_eq!(stored(&same), stored(&from));
 }
 
+#[test]
+fn uuids_that_are_texts_become_uuids() {
+    let uuid = "0190163d-8694-739b-aea5-966c26f8ad90";
+    let from = database(&[
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, u UUID)",
+        &format!("INSERT INTO t VALUES (1, '{uuid}'), (2, NULL)"),
+    ]);
+    let to = Db::open("memory:").unwrap();
+    assert_eq!(losses(&from, &to), [""; 0]);
+    from.copy_to(&to, &[], &options(), |_| {}).unwrap();
+    let stored = to.dynamic("t").unwrap().get([1_i64]).unwrap().unwrap();
+    assert_eq!(stored.get::<Uuid>("u").unwrap().to_string(), uuid);
+    let same = database(&[]);
+    from.copy_to(&same, &[], &options(), |_| {}).unwrap();
+    let stored = "SELECT group_concat(quote(u), ';') FROM t";
+    assert_eq!(same.sql::<String>(stored, ()).unwrap(), from.sql::<String>(stored, ()).unwrap());
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn defaults_of_retyped_columns_are_kept_or_listed() {

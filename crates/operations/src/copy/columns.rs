@@ -125,8 +125,8 @@ fn way(source: &TableSchema, column: &ColumnSchema, casts: bool) -> Result<Colum
     let Some(from) = source.columns().get(position) else {
         return Err(differs(format!("there is no column number {position}")));
     };
-    // A column of bytes may have had texts.
-    let is_other = from.ty != column.ty || column.ty == Type::Bytes;
+    // A column of bytes, or of UUIDs, may have had texts.
+    let is_other = from.ty != column.ty || matches!(column.ty, Type::Bytes | Type::Uuid);
     if is_other && (from.ty == Type::Any || casts) {
         return Ok(ColumnOrigin::Cast(position, Box::new(column.clone())));
     }

@@ -48,6 +48,8 @@ pub(super) struct TargetLimits {
 pub(super) struct Decision {
     pub column: ColumnSchema,
     pub loss: Option<String>,
+    /// Whether values are converted although the type stays, without a loss: texts of UUIDs.
+    pub is_converted: bool,
 }
 
 /// Reads all rows of the table and decides the type of each column, unless it is given. Dates that do not exist are NULL.
@@ -85,7 +87,7 @@ pub(super) fn infer(
         Ok(())
     })?;
     let decide = |(column, values): (&ColumnSchema, &ColumnSample)| match &values.given {
-        Some(given) => Decision { column: given.clone(), loss: None },
+        Some(given) => Decision { column: given.clone(), loss: None, is_converted: false },
         None => values.decide(column, limits),
     };
     let decide = |(column, values): (&ColumnSchema, &ColumnSample)| {
@@ -153,7 +155,10 @@ impl ColumnSample {
         } else if column.ty == Type::Any || self.misfits > 0 {
             let ty = self.natural(column);
             decided = retyped(column, ty);
-            if column.ty != Type::Any && !(is_integer(column.ty) && is_integer(ty)) {
+            // The texts of a UUID column become what they mean.
+            let is_same = (ty, column.ty) == (Type::Uuid, Type::Uuid)
+                || is_integer(column.ty) && is_integer(ty);
+            if column.ty != Type::Any && !is_same {
                 loss = Some(self.describe_misfits(column, ty));
             } else if is_mixed {
                 loss = Some(format!(
@@ -179,7 +184,8 @@ impl ColumnSample {
             decided = retyped(column, Type::Text);
             loss = Some(format!("column {}: infinite numbers make it text", column.name));
         }
-        Decision { column: decided, loss }
+        let is_converted = self.misfits > 0 && (decided.ty, column.ty) == (Type::Uuid, Type::Uuid);
+        Decision { column: decided, loss, is_converted }
     }
 
     fn describe_misfits(&self, column: &ColumnSchema, ty: Type) -> String {

@@ -167,7 +167,7 @@ fn typed(
             changed = true;
             losses.push(SchemaLoss::new(table.name().to_owned(), loss));
         }
-        changed |= decision.column != column;
+        changed |= decision.column != column || decision.is_converted;
         decision.column
     })?;
     Ok(changed.then_some(typed))
