@@ -37,19 +37,40 @@ pub fn changes_session(syntax: SqlSyntax, text: &str) -> bool {
     if WORDS.iter().any(|word| first.eq_ignore_ascii_case(word)) {
         return !is_of_transaction(syntax, text);
     }
-    // Most texts have none of these letters, and need no closer look.
-    let has = |part: &str| {
-        text.as_bytes().windows(part.len()).any(|bytes| bytes.eq_ignore_ascii_case(part.as_bytes()))
-    };
-    if !text.contains('@') && !has("temp") && !FUNCTIONS.iter().any(|name| has(name)) {
+    if !may_be_of_session(text) {
         return false;
     }
     let mut before = "";
     SqlTokenizer::new(syntax, text).significant().any(|token| {
         let found = is_of_session(&token, before);
-        before = token.text;
+        // Not the mark of an executable comment.
+        if token.kind == SqlTokenKind::Word {
+            before = token.text;
+        }
         found
     })
+}
+
+/// Whether a text has a variable, or the first letters of `temp` or of one of the functions. Most have not, and need no closer
+/// look.
+fn may_be_of_session(text: &str) -> bool {
+    // Letters of both cases, in one comparison.
+    const fn folded(letters: [u8; 4]) -> u32 {
+        u32::from_ne_bytes(letters) | 0x2020_2020
+    }
+    const STARTS: [u32; 7] = [
+        folded(*b"temp"),
+        folded(*b"set_"),
+        folded(*b"sets"),
+        folded(*b"pg_a"),
+        folded(*b"pg_t"),
+        folded(*b"get_"),
+        folded(*b"dbli"),
+    ];
+    let mut windows = text.as_bytes().windows(4);
+    text.contains('@')
+        || windows
+            .any(|bytes| bytes.first_chunk().is_some_and(|four| STARTS.contains(&folded(*four))))
 }
 
 /// Whether this is a SET that ends with its transaction.
