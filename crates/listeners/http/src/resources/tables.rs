@@ -6,7 +6,7 @@ use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::response::builder::ResponseBuilder;
-use bobak_core::{ColumnRole, ColumnSchema, KeyGeneration, TableSchema};
+use bobak_core::{ColumnRole, ColumnSchema, KeyGeneration, OnDelete, TableSchema};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 
@@ -87,7 +87,17 @@ fn write_foreign_keys(out: &mut String, schema: &TableSchema) {
         write_string(out, &key.table);
         out.push_str(",\"columns\":");
         write_list(out, key.referenced.iter().map(|name| &**name));
+        write_on_delete(out, key.on_delete);
         out.push_str(if index + 1 == schema.foreign_keys().len() { "}}]" } else { "}}" });
+    }
+}
+
+/// Writes what a delete of the referenced row does to this one, if it does not fail.
+fn write_on_delete(out: &mut String, on_delete: OnDelete) {
+    match on_delete {
+        OnDelete::Cascade => out.push_str(",\"on_delete\":\"cascade\""),
+        OnDelete::SetNull => out.push_str(",\"on_delete\":\"set_null\""),
+        OnDelete::Restrict | OnDelete::NoAction => {}
     }
 }
 
@@ -131,6 +141,7 @@ fn write_column(out: &mut String, column: &ColumnSchema) {
         write_string(out, &reference.table);
         out.push_str(",\"column\":");
         write_string(out, &reference.column);
+        write_on_delete(out, reference.on_delete);
         out.push('}');
     }
     let role = match column.role {

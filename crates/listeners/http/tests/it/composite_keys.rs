@@ -120,6 +120,18 @@ fn filters_through_them_are_rejected_with_what_to_do() {
 }
 
 #[test]
+fn tables_say_what_a_delete_does_to_rows_that_refer() {
+    for server in servers() {
+        let link = server.get("/tables/shelf_label").ok(200).json();
+        let shelf =
+            json!({"table": "shelf", "columns": ["shop", "number"], "on_delete": "cascade"});
+        assert_eq!(link["foreign_keys"][0]["references"], shelf);
+        let label = json!({"table": "label", "column": "id", "on_delete": "cascade"});
+        assert_eq!(link["columns"][2]["references"], label);
+    }
+}
+
+#[test]
 fn the_document_names_them() {
     let server = server(Memory::new());
     let document = server.get("/openapi.json").ok(200).json().to_string();
