@@ -32,7 +32,9 @@ function typeOf(values, isCsv) {
   const isBare = isCsv ? null : values.every((value) => typeof value !== "string");
   const mixed = isBare === false && values.some((value) => typeof value !== "string");
   const fits = ([type, pattern]) => (isBare === null || isBare === BARE.has(type)) && values.every((value) => pattern.test(String(value)));
-  return (values.length && !mixed && PATTERNS.find(fits)?.[0]) || "text";
+  const type = (values.length && !mixed && PATTERNS.find(fits)?.[0]) || "text";
+  // A float would not keep the digits of long integers.
+  return isCsv && type === "f64" && values.some((value) => /^-?\d{16,}$/.test(value)) ? "text" : type;
 }
 
 /** The columns of rows: `{name, type, nullable, isKey}`. At most one may be the key. */

@@ -6,14 +6,14 @@ import { isWorkbook, readWorkbook } from "./workbook.js";
 
 /** So much of a file is read for the preview. */
 const PREVIEW = 256 * 1024;
-/** An array in a JSON file is read as a whole; longer files must have a row a line. */
-const MAX_JSON = 64 * 1024 * 1024;
+/** Arrays of JSON, and CSV with other separators than commas, are read as a whole. */
+const MAX_WHOLE = 64 * 1024 * 1024;
 /** A file that is longer is committed in parts, unless the person chooses otherwise. */
 export const WHOLE = 64 * 1024 * 1024;
 
 /** Lets the person choose a file. */
 export function chooseFile(then) {
-  const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
+  const input = h("input", { type: "file", accept: ".csv,.tsv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
   input.addEventListener("change", () => input.files[0] && then(input.files[0]));
   input.click();
 }
@@ -25,8 +25,33 @@ export function previewTable(heads, columns, rows) {
   return h("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Preview" } }, h("table", { className: "plain" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines)));
 }
 
+/** What may separate the fields of a file, the most likely first: as `bobak import` has it. */
+const SEPARATORS = [",", ";", "\t", "|"];
+
+/** The separator that is most frequent outside quotes in the first line. */
+export function separatorOf(text) {
+  const counts = SEPARATORS.map(() => 0);
+  let quoted = false;
+  for (const c of text) {
+    if (c === '"') quoted = !quoted;
+    else if (quoted) continue;
+    else if (c === "\n" || c === "\r") break;
+    else if (SEPARATORS.includes(c)) counts[SEPARATORS.indexOf(c)] += 1;
+  }
+  return SEPARATORS[counts.indexOf(Math.max(...counts))];
+}
+
+/** CSV with another separator, with commas: the server reads those alone. */
+export function withCommas(text, separator) {
+  if (!/[",]/.test(text)) return text.replaceAll(separator, ",");
+  const other = separator === "|" ? "\\|" : separator;
+  const field = new RegExp(`("[^"]*(?:""[^"]*)*"[^${other}\\r\\n]*|[^${other}\\r\\n]*)(${other}|\\r\\n?|\\n|$)`, "g");
+  const quote = (value) => (value.startsWith('"') || !value.includes(",") ? value : `"${value.replaceAll('"', '""')}"`);
+  return text.replace(field, (_, value, end) => quote(value) + (end === separator ? "," : end));
+}
+
 /** Reads CSV (RFC 4180): at most so many records; a last one that is cut off is left out if `isCut`. */
-export function readCsv(text, limit = Infinity, isCut = false) {
+export function readCsv(text, limit = Infinity, isCut = false, separator = ",") {
   const records = [];
   let [record, field, quoted, at] = [[], "", false, 0];
   for (; at < text.length && records.length < limit; at++) {
@@ -36,7 +61,7 @@ export function readCsv(text, limit = Infinity, isCut = false) {
       else if (text[at + 1] === '"') (field += '"'), at++;
       else quoted = false;
     } else if (c === '"' && field === "") quoted = true;
-    else if (c === ",") record.push(field), (field = "");
+    else if (c === separator) record.push(field), (field = "");
     else if (c === "\n" || c === "\r") {
       if (c === "\r" && text[at + 1] === "\n") at++;
       record.push(field);
@@ -59,7 +84,7 @@ export async function preview(file, { table, most = 20, bytes = PREVIEW } = {}) 
   const isCut = file.size > bytes;
   const start = text.trimStart()[0];
   if (start === "[") {
-    if (file.size > MAX_JSON) throw new Error("an array of JSON may have 64 MiB: write one object a line (NDJSON), which may have any length");
+    if (file.size > MAX_WHOLE) throw new Error("an array of JSON may have 64 MiB: write one object a line (NDJSON), which may have any length");
     const rows = JSON.parse(await file.text());
     const wrong = !Array.isArray(rows) || rows.some((row) => typeof row !== "object" || row === null || Array.isArray(row));
     if (wrong) throw new Error("expected an array of objects");
@@ -72,10 +97,13 @@ export async function preview(file, { table, most = 20, bytes = PREVIEW } = {}) 
     const rows = lines.slice(0, most).map((line) => JSON.parse(line));
     return { format: "NDJSON", type: "application/x-ndjson", columns: [...new Set(rows.flatMap(Object.keys))], rows, body: file };
   }
-  const records = readCsv(text, most + 1, isCut);
+  const separator = separatorOf(text.trimStart());
+  const records = readCsv(text, most + 1, isCut, separator);
   if (!records.length) throw new Error("the file is empty");
+  if (separator !== "," && file.size > MAX_WHOLE) throw new Error("a file without commas may have 64 MiB here: `bobak import` reads longer ones");
+  const body = separator === "," ? file : new Blob([withCommas(await file.text(), separator)]);
   const [columns, ...rows] = records;
-  return { format: "CSV", type: "text/csv", columns, rows: rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))), body: file };
+  return { format: "CSV", type: "text/csv", columns, rows: rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))), body };
 }
 
 /** Shows a preview of a file and imports it. Returns whether rows were written. */

@@ -146,6 +146,22 @@ own.on("a file that can't be imported leaves no table", "#/data/shop/orders", as
   assert.equal((await page.$$eval(".tables a", (all) => all.map((one) => one.title))).at(-1), "bobak_migrations");
 });
 
+own.on("a file with semicolons is read as one, and long integers stay whole", "#/data/shop/orders", async (page) => {
+  await drop(page, "nav.side", "parts.csv", '\uFEFFcode;name;price\r\n0012;"a;b";1,50\r\nB2;"c ""d""";2,25\r\nB3;;\r\n');
+  await page.waitForSelector("dialog td:text-is('a;b')");
+  await page.waitForSelector("dialog td:text-is('1,50')");
+  await page.click("dialog button.primary");
+  await page.waitForSelector(".title .status:has-text('3 rows')");
+  assert.deepEqual(await rows(page, "parts"), [{ code: "0012", name: "a;b", price: "1,50" }, { code: "B2", name: 'c "d"', price: "2,25" }, { code: "B3", name: null, price: null }]);
+  await drop(page, "bobak-grid", "more.csv", "code|price\nB4|3\n");
+  await page.click("dialog button:text-is('Import')");
+  await page.waitForSelector(".title .status:has-text('4 rows')");
+  await drop(page, "nav.side", "long.csv", "id,big\n1,9007199254740993\n2,12345678901234567890\n");
+  await page.click("dialog button.primary");
+  await page.waitForSelector(".title .status:has-text('2 rows')");
+  assert.deepEqual(await rows(page, "long"), [{ id: "1", big: "9007199254740993" }, { id: "2", big: "12345678901234567890" }]);
+});
+
 own.on("a plan that reads every row offers an index, which it then uses", "#/sql/shop", async (page) => {
   const explain = async (text) => {
     await page.fill("#sql", text);
