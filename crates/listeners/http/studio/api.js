@@ -127,6 +127,13 @@ export class Table {
         .filter((column) => column.references?.table.toLowerCase() === this.name.toLowerCase())
         .map((column) => ({ table: table.name, column: column.name, to: column.references.column })),
     );
+    /** Foreign keys to this table by which the database deletes or changes rows when one of its rows is deleted. */
+    this.dependents = all.flatMap((table) => {
+      const single = table.columns.filter((column) => column.references).map(({ name, references }) => ({ columns: [name], references: { ...references, columns: [references.column] } }));
+      return [...single, ...(table.foreign_keys ?? [])]
+        .filter(({ references }) => references.on_delete && references.table.toLowerCase() === this.name.toLowerCase())
+        .map(({ columns, references }) => ({ table: table.name, columns, to: references.columns, onDelete: references.on_delete }));
+    });
   }
 
   column(name) {

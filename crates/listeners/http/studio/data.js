@@ -8,7 +8,8 @@ import { Grid, RowWindow } from "./grid.js";
 import { showRow } from "./row.js";
 import { csv, display, isNumber, isText, isVector, literal, typeName } from "./values.js";
 
-/** Changes that can be undone, newest last: `{text, undo}`. They outlive the page. */
+/** Changes that can be undone, newest last: `{text, undo}`. They outlive the page. `undo` returns a message if something kept it
+ * from undoing all, and false if the person has been told. */
 const undos = [];
 
 export async function dataPage(main, { database, target, session }) {
@@ -19,6 +20,11 @@ export async function dataPage(main, { database, target, session }) {
   const view = new TableView(main, await database.table(target.table), target.parameters, session);
   await view.open();
   return () => view.close();
+}
+
+/** What the database changes in other rows when these are deleted, in words. Loaded when it is used. */
+async function dependentsOf(table, rows) {
+  return table.dependents.length ? (await import("./dependents.js")).dependentsOf(table, rows) : [];
 }
 
 class TableView {
@@ -355,15 +361,20 @@ class TableView {
     this.editing = true;
     const close = () => ((this.editing = false), box.remove(), scroller.abort());
     const scroller = new AbortController();
+    let isReading = false;
     const commit = async (down, right) => {
-      if (!this.editing) return;
+      if (isReading || !this.editing || !box.isConnected) return;
+      isReading = true;
       let value;
       try {
-        value = field.read();
+        value = await field.read();
       } catch (error) {
         notify(error.message, { error: true });
         return field.focus();
+      } finally {
+        isReading = false;
       }
+      if (!box.isConnected) return;
       close();
       this.grid.focus({ preventScroll: true });
       if (down || right) this.grid.go(index + down, this.grid.active.column + right);
@@ -398,8 +409,10 @@ class TableView {
       const changed = await table.patch(row, values, now.tag);
       if (!changed) return this.change(row, values, { quiet });
       const before = Object.fromEntries(names.map((column) => [column, now.row[column] ?? null]));
+      // The grid gets the row itself, and later edits change it there: what undoing compares with is a copy.
+      const written = { ...changed.row };
       this.#show(row, changed.row);
-      if (!quiet) this.pushUndo(`Changed ${names.join(", ")}`, () => this.change(changed.row, before, { quiet: true }));
+      if (!quiet) this.pushUndo(`Changed ${names.join(", ")}`, () => this.change(written, before, { quiet: true }));
       return true;
     } catch (error) {
       report(error);
@@ -438,7 +451,7 @@ class TableView {
             submit: async (event) => {
               event.preventDefault();
               try {
-                done(await this.table.insert(fields.read()));
+                done(await this.table.insert(await fields.read()));
               } catch (error) {
                 fill(problem, error.message);
               }
@@ -451,24 +464,41 @@ class TableView {
       ),
     );
     if (!created) return;
+    // Triggers may have changed it.
+    const inserted = (await this.table.row(created).catch(() => null))?.row ?? created;
     this.pushUndo("Inserted a row", async () => {
-      await this.table.delete(created);
+      const message = await this.#takeBack(inserted);
       await this.reload(false, true);
+      return message;
     });
     await this.reload(false, true);
   }
 
+  /** Deletes a row that this tab has inserted. Returns why not, if somebody has changed it since, or rows depend on it. */
+  async #takeBack(inserted) {
+    const { table } = this;
+    const now = await table.row(inserted);
+    if (!now) return "Somebody has deleted the inserted row already.";
+    // An edit that was undone leaves another version and another time.
+    const isSame = table.columns.every(({ name, role }) => role || JSON.stringify(now.row[name]) === JSON.stringify(inserted[name]));
+    if (!isSame) return "The inserted row has been changed since: it was not deleted.";
+    const dependents = await dependentsOf(table, [now.row]);
+    if (dependents.length) return `The inserted row stays: if it is deleted, ${dependents.join(", and ")}.`;
+    return (await table.delete(now.row, now.tag)) ? undefined : this.#takeBack(inserted);
+  }
+
   async remove(rows) {
     const { table } = this;
-    const text = rows.length === 1 ? `Delete the row ${decodeURIComponent(table.keyOf(rows[0]))} of ${table.name}?` : `Delete ${count(rows.length)} rows of ${table.name}?`;
-    if (!(await ask("Delete", text, [["Cancel", false], ["Delete", true, "danger"]]))) return;
     try {
-      // What is deleted is what is there now, so that undoing it loses nothing.
-      const now = await this.#current(rows);
+      const found = await this.#confirmed(rows);
+      if (!found) return;
+      const { now, dependents } = found;
       await table.database.batch(now.map((row) => ({ op: "delete", table: table.name, row: this.#key_of(row) })));
       this.drawer?.close();
       this.grid.select(new Map());
-      this.pushUndo(`Deleted ${now.length === 1 ? "a row" : `${count(now.length)} rows`}`, async () => {
+      const text = `Deleted ${now.length === 1 ? "a row" : `${count(now.length)} rows`}`;
+      if (dependents.length) notify(`${text} with what depended on ${now.length === 1 ? "it" : "them"}. This can't be undone here.`);
+      else this.pushUndo(text, async () => {
         await table.database.batch(now.map((row) => ({ op: "insert", table: table.name, row })));
         await this.reload(false, true);
       });
@@ -478,8 +508,28 @@ class TableView {
     }
   }
 
+  /** Asks whether to delete rows. Returns them as they are now, and what the database changes with them. */
+  async #confirmed(rows) {
+    const { table } = this;
+    const what = rows.length === 1 ? `Delete the row ${decodeURIComponent(table.keyOf(rows[0]))} of ${table.name}?` : `Delete ${count(rows.length)} rows of ${table.name}?`;
+    for (let asked; ; ) {
+      const isPlain = !table.dependents.length && asked === undefined;
+      // What is deleted is what is there now, so that undoing it loses nothing.
+      const now = isPlain ? rows : await this.#current(rows);
+      const dependents = await dependentsOf(table, now);
+      const text = dependents.length ? `${what} Then ${dependents.join(", and ")}. This can't be undone here.` : what;
+      if (text === asked) return { now, dependents };
+      asked = text;
+      if (!(await ask("Delete", text, [["Cancel", false], ["Delete", true, "danger"]]))) return null;
+    }
+  }
+
   #key_of(row) {
     return Object.fromEntries(this.table.key.map((column) => [column, row[column]]));
+  }
+
+  #byKey(rows) {
+    return new Map(rows.map((row) => [this.table.keyOf(row), row]));
   }
 
   /** The rows as they are now; those that are gone are left out. */
@@ -522,10 +572,10 @@ class TableView {
     const what = rows ? `${count(rows.length)} rows` : `all ${count(this.grid.rows.total)} rows that match`;
     const problem = h("p", { className: "problem", role: "alert" });
     const values = await dialog(`Change ${what}`, (done) => {
-      const submit = (event) => {
+      const submit = async (event) => {
         event.preventDefault();
         try {
-          done({ [choose.value]: isNull.checked ? null : field.read() });
+          done({ [choose.value]: isNull.checked ? null : await field.read() });
         } catch (error) {
           fill(problem, error.message);
         }
@@ -539,9 +589,15 @@ class TableView {
       const [column] = Object.keys(values);
       const write = (list) => table.database.batch(list.map((row) => ({ op: "update", table: table.name, row })));
       await write(now.map((row) => ({ ...this.#key_of(row), ...values })));
+      const written = this.#byKey(await this.#current(now));
       this.pushUndo(`Changed ${count(now.length)} rows`, async () => {
-        await write(now.map((row) => ({ ...this.#key_of(row), [column]: row[column] })));
+        const current = this.#byKey(await this.#current(now));
+        const value = (all, row) => JSON.stringify(all.get(table.keyOf(row))?.[column]);
+        const same = now.filter((row) => current.has(table.keyOf(row)) && value(current, row) === value(written, row));
+        if (same.length) await write(same.map((row) => ({ ...this.#key_of(row), [column]: row[column] })));
         await this.reload(false, true);
+        const others = now.length - same.length;
+        if (others) return `Undone in ${count(same.length)} of ${count(now.length)} rows: somebody has changed or deleted the others since.`;
       });
       await this.reload(false, true);
     } catch (error) {
@@ -560,7 +616,9 @@ class TableView {
   async #deleteMatching() {
     const filter = this.condition();
     const total = count(this.grid.rows.total);
-    if (!(await ask("Delete", `Delete all ${total} rows of ${this.table.name}${filter ? ` with ${filter}` : ""}? This can't be undone here.`, [["Cancel", false], [`Delete ${total} rows`, true, "danger"]]))) return;
+    const others = [...new Set(this.table.dependents.map(({ table }) => table))].join(" and ");
+    const dependents = others ? ` The database changes or deletes the rows of ${others} that refer to them.` : "";
+    if (!(await ask("Delete", `Delete all ${total} rows of ${this.table.name}${filter ? ` with ${filter}` : ""}?${dependents} This can't be undone here.`, [["Cancel", false], [`Delete ${total} rows`, true, "danger"]]))) return;
     const response = await send("DELETE", `${this.table.path}/rows?${query({ filter: filter || `${name(this.table.key[0])} is not null` })}`);
     const { changed } = await response.json();
     notify(`Deleted ${count(changed)} rows.`);
@@ -581,7 +639,8 @@ class TableView {
     this.undoButton.disabled = !undos.length;
     if (!last) return notify("There is nothing to undo.");
     try {
-      if ((await last.undo()) !== false) notify(`Undone: ${last.text.toLowerCase()}.`);
+      const message = await last.undo();
+      if (message !== false) notify(typeof message === "string" ? message : `Undone: ${last.text.toLowerCase()}.`);
     } catch (error) {
       undos.push(last);
       this.undoButton.disabled = false;

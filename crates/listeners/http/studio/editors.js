@@ -1,12 +1,13 @@
 // An editor for each type of column: in a cell of the grid, and in the form of a row.
 
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { display, editText, isInteger, isText, isVector, literal, parse } from "./values.js";
 import { listName, name } from "./api.js";
 
 const NULL = Symbol("null");
 
-/** An input for a column. Returns `{element, read, focus}`: `read` returns the value, or throws an error that says what is wrong. */
+/** An input for a column. Returns `{element, read, focus}`: `read` returns the value, or a promise of it, or throws an error that
+ * says what is wrong. */
 export function editor(table, column, value, { label, typed, compact } = {}) {
   const properties = { id: label ? undefined : `field-${column.name}`, aria: label ? { label } : {}, className: "editor" };
   const text = typed ?? editText(value, column);
@@ -125,9 +126,32 @@ function reference(table, column, value, properties, typed) {
   const before = editText(value);
   return {
     element: h("div", { className: "reference" }, input, options),
-    read: () => (input.value === before && typed === undefined ? value : parse(input.value.trim(), column)),
+    read: async () => (input.value === before && typed === undefined ? value : keyNamed(table.database, column, input.value.trim())),
     focus: () => (input.focus(), typed === undefined && input.select()),
   };
+}
+
+/** The key that a text means: itself, or that of the only row that is called so. */
+async function keyNamed(database, column, text) {
+  const { table: target, column: to } = column.references;
+  if (!text || (isInteger(column) && /^[+-]?\d+$/.test(text))) return parse(text, column);
+  const find = async (other, of) => other.rows({ filter: `${name(of.name)} = ${literal(text, of)}`, columns: listName(to), limit: 1, total: true }, { quiet: true });
+  let named;
+  try {
+    const other = await database.table(target);
+    const [key, label] = [other.column(to), labelColumn(other)];
+    if (!isText(label) || label === key) return parse(text, column);
+    if (!isInteger(column) && (await find(other, key).catch(() => ({ total: 0 }))).total) return parse(text, column);
+    named = await find(other, label);
+  } catch (error) {
+    // Who may not see the rows gives a key.
+    if (error.status) return parse(text, column);
+    throw error;
+  }
+  if (named.total === 1) return named.rows[0][to];
+  if (named.total > 1) throw new Error(`${column.name}: ${count(named.total)} rows of ${target} are called "${text}": choose one by its ${to}`);
+  if (isInteger(column)) throw new Error(`${column.name}: no row of ${target} is called "${text}"`);
+  return parse(text, column);
 }
 
 /** The fields of a row: a label, an editor and a switch to NULL for each column. `read` returns what differs from `row`. */
@@ -167,10 +191,10 @@ export function form(table, row, { creating } = {}) {
   });
   return {
     element: h("div", { className: "form" }, fields.map((field) => field.element)),
-    read() {
+    async read() {
       const values = {};
       for (const { column, read } of fields) {
-        const value = read();
+        const value = await read();
         if (value === NULL) continue;
         if (creating || JSON.stringify(value) !== JSON.stringify(row[column.name] ?? null)) values[column.name] = value;
       }

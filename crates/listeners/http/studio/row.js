@@ -41,7 +41,7 @@ export function showRow(main, { table, row, canWrite, onSave, onDelete, onClose 
   const save = async (event) => {
     event.preventDefault();
     try {
-      const values = fields.read();
+      const values = await fields.read();
       if (!Object.keys(values).length) return notify("Nothing has changed.");
       if (await onSave({ ...row }, values)) drawer.querySelector("footer button").focus();
     } catch (error) {

@@ -35,7 +35,7 @@ macro_rules! files {
 files! {
     "index.html", "style.css", "icon.svg", "admin.js", "app.js", "api.js", "dom.js", "grid.js", "values.js", "editors.js", "data.js", "early.js",
     "row.js", "import.js", "query.js", "chart.js", "live.js", "migrate.js", "schema.js", "server.js", "statements.js", "create.js",
-    "workbook.js",
+    "workbook.js", "dependents.js",
 }
 
 /// The modules of the first page. Each comes after those that it needs while it is loaded.

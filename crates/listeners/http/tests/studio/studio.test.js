@@ -234,6 +234,141 @@ on("selected rows are changed together, and back", "#/data/shop/product", async 
   assert.deepEqual(await rows(), before);
 });
 
+/** Types a value into a cell. */
+const type = async (page, row, column, text) => {
+  await cell(page, row, column).dblclick();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+};
+/** Makes tables by SQL, and shows the first one. */
+const make = async (page, name, rows, ...statements) => {
+  for (const statement of statements) assert.equal((await sql(page, statement)).title, undefined, statement);
+  await page.goto(`${own.server.address}/studio/#/data/shop/${name}`);
+  await ready(page, rows);
+};
+const undo = async (page, message) => {
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector(`.message:has-text('${message}')`);
+};
+
+on("edits of one cell are undone one by one, and never over another's", "#/data/shop/product", async (page) => {
+  await make(page, "step", "1 row", "CREATE TABLE step (id INTEGER PRIMARY KEY, name TEXT)", "INSERT INTO step VALUES (1, 'p')");
+  for (const text of ["u1", "u2", "u3"]) {
+    await type(page, 0, 1, text);
+    await shows(page, 0, 1, text);
+  }
+  for (const text of ["u2", "u1", "p"]) {
+    await undo(page, "Undone: changed name.");
+    await shows(page, 0, 1, text);
+  }
+  assert.equal(await page.locator("dialog").count(), 0);
+  await type(page, 0, 1, "mine");
+  await shows(page, 0, 1, "mine");
+  await sql(page, "UPDATE step SET name = 'OTHER'");
+  await type(page, 0, 1, "mine2");
+  await page.click("dialog[aria-label=Conflict] >> text=Keep what is there");
+  await shows(page, 0, 1, "OTHER");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector("dialog[aria-label=Conflict] td:text-is('OTHER')");
+  await page.click("text=Keep what is there");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.deepEqual((await sql(page, "SELECT name FROM step")).rows, [["OTHER"]]);
+  await sql(page, "DROP TABLE step");
+});
+
+on("an inserted row that somebody has changed stays", "#/data/shop/product", async (page) => {
+  await make(page, "fresh", "0 rows", "CREATE TABLE fresh (a TEXT PRIMARY KEY, v TEXT)", "CREATE TABLE part (id INTEGER PRIMARY KEY, a TEXT REFERENCES fresh(a) ON DELETE CASCADE)");
+  const insert = async () => {
+    await page.click("text=New row");
+    await page.fill("dialog [id^='field-a-']", "new");
+    await page.click("dialog button:has-text('Insert')");
+    await ready(page, "1 row");
+  };
+  await insert();
+  await undo(page, "Undone: inserted a row.");
+  await ready(page, "0 rows");
+  await insert();
+  await sql(page, "UPDATE fresh SET v = 'precious'");
+  await undo(page, "has been changed since: it was not deleted");
+  await sql(page, "DELETE FROM fresh");
+  await page.reload();
+  await ready(page, "0 rows");
+  await insert();
+  await sql(page, "INSERT INTO part VALUES (1, 'new')");
+  await undo(page, "The inserted row stays: if it is deleted, 1 row of part will be deleted.");
+  assert.deepEqual((await sql(page, "SELECT count(*) FROM fresh JOIN part USING (a)")).rows, [["1"]]);
+  await sql(page, "DROP TABLE part");
+  await sql(page, "DROP TABLE fresh");
+});
+
+on("rows that were changed together keep what others have written since", "#/data/shop/product", async (page) => {
+  await make(page, "par", "2 rows", "CREATE TABLE par (id INTEGER PRIMARY KEY, n INTEGER)", "INSERT INTO par VALUES (1, 1), (2, 2)");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.click(".selection >> text=Change");
+  await page.fill("dialog input[aria-label='New value']", "50");
+  await page.click("dialog button.primary");
+  await shows(page, 1, 1, "50");
+  await sql(page, "UPDATE par SET n = 777 WHERE id = 1");
+  await undo(page, "Undone in 1 of 2 rows");
+  assert.deepEqual((await sql(page, "SELECT n FROM par ORDER BY id")).rows, [["777"], ["2"]]);
+  await sql(page, "DROP TABLE par");
+});
+
+on("deleting a row says what goes with it, and is not undone then", "#/data/shop/product", async (page) => {
+  await make(
+    page,
+    "owner",
+    "3 rows",
+    "CREATE TABLE owner (id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, UNIQUE (a, b))",
+    "CREATE TABLE casc (id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id) ON DELETE CASCADE)",
+    "CREATE TABLE unset (id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id) ON DELETE SET NULL)",
+    "CREATE TABLE pair (id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, FOREIGN KEY (a, b) REFERENCES owner(a, b) ON DELETE CASCADE)",
+    "INSERT INTO owner VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)",
+    "INSERT INTO casc VALUES (1, 1)",
+    "INSERT INTO unset VALUES (1, 1), (2, 1), (3, 2)",
+    "INSERT INTO pair VALUES (1, 1, 1), (2, 2, 2)",
+  );
+  const choose = async (row) => {
+    await cell(page, row, 0).click();
+    await page.keyboard.press("Space");
+    await page.click(".selection >> text=Delete");
+  };
+  await choose(0);
+  await page.waitForSelector("dialog p:has-text('Delete the row 1 of owner?')");
+  const text = await page.textContent("dialog p");
+  for (const part of ["1 row of casc will be deleted", "2 rows of unset will have NULL in owner_id", "1 row of pair will be deleted", "This can't be undone here."]) assert.ok(text.includes(part), text);
+  await page.click("dialog footer >> text=Delete");
+  await page.waitForSelector(".message:has-text('Deleted a row with what depended on it.')");
+  await ready(page, "2 rows");
+  assert.equal(await page.locator(".message button:text-is('Undo')").count(), 0);
+  // A row on which nothing depends comes back.
+  await choose(1);
+  await page.waitForSelector("dialog p:text-is('Delete the row 3 of owner?')");
+  await page.click("dialog footer >> text=Delete");
+  await ready(page, "1 row");
+  await undo(page, "Undone: deleted a row.");
+  await ready(page, "2 rows");
+  for (const name of ["pair", "unset", "casc", "owner"]) await sql(page, `DROP TABLE ${name}`);
+});
+
+on("a name that exactly one row has is its key", "#/data/shop/product", async (page) => {
+  await make(page, "visit", "1 row", "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT)", "INSERT INTO person VALUES (1, 'Ada'), (2, 'Same'), (3, 'Same')", "CREATE TABLE visit (id INTEGER PRIMARY KEY, person_id INTEGER REFERENCES person(id))", "INSERT INTO visit VALUES (1, 2)");
+  await type(page, 0, 1, "Ada");
+  await shows(page, 0, 1, "1");
+  await type(page, 0, 1, "Same");
+  await page.waitForSelector(`.message.error:has-text('2 rows of person are called "Same": choose one by its id')`);
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("3");
+  await page.keyboard.press("Enter");
+  await shows(page, 0, 1, "3");
+  await sql(page, "DROP TABLE visit");
+  await sql(page, "DROP TABLE person");
+});
+
 on("a vector is short in its cell, edited in its row, and leads to the nearest rows", "#/data/shop/customer", async (page) => {
   await sql(page, "CREATE TABLE document (id INTEGER PRIMARY KEY, title TEXT NOT NULL, embedding VECTOR_F32(4))");
   const add = (row) => page.evaluate(async (row) => (await fetch("../databases/shop/tables/document/rows", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(row) })).status, row);
