@@ -118,7 +118,7 @@ fn random_groups(paths: &Paths, random: &mut Random) {
         }
         3 if money.scaled() % 2 == 0 => {
             let none = when(count::<Task>().gt(2), None::<i64>).otherwise(None::<i64>);
-            paths.compare(&query.select(none.clone()));
+            paths.compare(&query.select(none));
         }
         3 => paths.compare(&query.order_by(Area::CODE.min().desc()).select(("all", people))),
         _ => paths.compare(
