@@ -18,7 +18,7 @@ use bobak_core::{Error, ErrorKind, Result, Select, TableSchema, Value, ValueRef}
 
 /// The generated column of PostgreSQL and MariaDB; the FULLTEXT index has this name too.
 pub const SEARCH_COLUMN: &str = "bobak_search";
-/// How the comment of what Bobak made for a search begins; the [`VERSION`] and the language follow.
+/// How the comment of what Bobak made for a search begins; the version and the language follow.
 pub const SEARCH_COMMENT: &str = "bobak: search ";
 /// What follows [`SEARCH_COMMENT`]: it changes if the words of the same text change. A table with another one has no search,
 /// until it is added again.
