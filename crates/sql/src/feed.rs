@@ -180,15 +180,14 @@ pub(crate) fn gap(dialect: Dialect, table: &TableSchema, known: &[String]) -> Ve
 
 /// The statement that records the layout of a table, unless it is the last one.
 fn note_layout(dialect: Dialect, table: &TableSchema) -> String {
-    let now = [layout(table)];
+    let now = layout(table);
     let mut note = Writer::new(dialect);
     note.raw("INSERT INTO ").name(LAYOUT_TABLE).raw(" (").name("name").raw(", ").name("seq");
     note.raw(", ").name("layout").raw(") SELECT ").literal(ValueRef::Text(table.name())).raw(", ");
     push_last_change(&mut note);
-    let [text] = &now;
-    note.raw(", ").literal(ValueRef::Text(text)).raw(" FROM ");
+    note.raw(", ").literal(ValueRef::Text(&now)).raw(" FROM ");
     push_counter(&mut note);
-    note.raw(" WHERE NOT ").raw(&last_layout(dialect, table, " IN ", &now));
+    note.raw(" WHERE NOT ").raw(&last_layout(dialect, table, " IN ", std::slice::from_ref(&now)));
     note.into_text()
 }
 

@@ -34,6 +34,7 @@ pub fn check_statement(syntax: SqlSyntax, text: &str) -> Result<()> {
         |token: &SqlToken<'_>| token.kind == SqlTokenKind::Parameter && token.text.starts_with('$');
     // Definitions of functions have such parameters.
     if syntax == SqlSyntax::Postgres
+        && text.contains('$')
         && !["create", "prepare", "do"].iter().any(|word| first.is_word(word))
         && let Some(parameter) = tokens.find(is_other)
     {

@@ -13,60 +13,73 @@ pub(crate) const SHORT_END: &str = "__";
 pub(crate) fn rendered(dialect: Dialect, query: &SearchQuery) -> String {
     let mut out = String::new();
     match dialect {
-        Dialect::Sqlite => fts5(query, &mut out),
-        Dialect::Postgres => tsquery(query, &mut out),
+        Dialect::Sqlite => FTS5.push(query, &mut out),
+        Dialect::Postgres => TSQUERY.push(query, &mut out),
         Dialect::MariaDb | Dialect::MySql => boolean(query, "", &mut out),
     }
     out
 }
 
-fn fts5(query: &SearchQuery, out: &mut String) {
-    let list = |parts: &[SearchQuery], between: &str, out: &mut String| {
-        for (at, part) in parts.iter().enumerate() {
-            out.push_str(if at == 0 { "(" } else { between });
-            fts5(part, out);
-        }
-        out.push(')');
-    };
-    match query {
-        SearchQuery::Word(word) => out.push_str(&format!("\"{word}\"")),
-        SearchQuery::Prefix(word) => out.push_str(&format!("\"{word}\" *")),
-        SearchQuery::Phrase(words) => out.push_str(&format!("\"{}\"", words.join(" "))),
-        SearchQuery::And(parts) => list(parts, " AND ", out),
-        SearchQuery::Or(parts) => list(parts, " OR ", out),
-        SearchQuery::Without(found, excluded) => {
-            out.push('(');
-            fts5(found, out);
-            out.push_str(" NOT ");
-            fts5(excluded, out);
-            out.push(')');
-        }
-        _ => {}
-    }
+/// How an engine writes a query: what stands around a word, what follows a prefix, what stands around the words of a phrase
+/// and between them, and the operators.
+struct QueryForm {
+    quote: char,
+    prefix: &'static str,
+    phrase: [&'static str; 3],
+    and: &'static str,
+    or: &'static str,
+    not: &'static str,
 }
 
-fn tsquery(query: &SearchQuery, out: &mut String) {
-    let list = |parts: &[SearchQuery], between: &str, out: &mut String| {
+const FTS5: QueryForm = QueryForm {
+    quote: '"',
+    prefix: " *",
+    phrase: ["\"", " ", "\""],
+    and: " AND ",
+    or: " OR ",
+    not: " NOT ",
+};
+
+const TSQUERY: QueryForm = QueryForm {
+    quote: '\'',
+    prefix: ":*",
+    phrase: ["('", "' <-> '", "')"],
+    and: " & ",
+    or: " | ",
+    not: " & !",
+};
+
+impl QueryForm {
+    fn push(&self, query: &SearchQuery, out: &mut String) {
+        let quote = self.quote;
+        match query {
+            SearchQuery::Word(word) => out.push_str(&format!("{quote}{word}{quote}")),
+            SearchQuery::Prefix(word) => {
+                out.push_str(&format!("{quote}{word}{quote}{}", self.prefix));
+            }
+            SearchQuery::Phrase(words) => {
+                let [begin, between, end] = self.phrase;
+                out.push_str(&format!("{begin}{}{end}", words.join(between)));
+            }
+            SearchQuery::And(parts) => self.push_list(parts, self.and, out),
+            SearchQuery::Or(parts) => self.push_list(parts, self.or, out),
+            SearchQuery::Without(found, excluded) => {
+                out.push('(');
+                self.push(found, out);
+                out.push_str(self.not);
+                self.push(excluded, out);
+                out.push(')');
+            }
+            _ => {}
+        }
+    }
+
+    fn push_list(&self, parts: &[SearchQuery], between: &str, out: &mut String) {
         for (at, part) in parts.iter().enumerate() {
             out.push_str(if at == 0 { "(" } else { between });
-            tsquery(part, out);
+            self.push(part, out);
         }
         out.push(')');
-    };
-    match query {
-        SearchQuery::Word(word) => out.push_str(&format!("'{word}'")),
-        SearchQuery::Prefix(word) => out.push_str(&format!("'{word}':*")),
-        SearchQuery::Phrase(words) => out.push_str(&format!("('{}')", words.join("' <-> '"))),
-        SearchQuery::And(parts) => list(parts, " & ", out),
-        SearchQuery::Or(parts) => list(parts, " | ", out),
-        SearchQuery::Without(found, excluded) => {
-            out.push('(');
-            tsquery(found, out);
-            out.push_str(" & !");
-            tsquery(excluded, out);
-            out.push(')');
-        }
-        _ => {}
     }
 }
 

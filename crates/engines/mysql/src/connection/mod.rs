@@ -49,8 +49,8 @@ pub(crate) struct Connection {
     pub phase: ServerPhase,
     /// Whether it cannot be used any more.
     pub broken: bool,
-    /// Whether it is closed after its statement or transaction, because statements may have left locks, variables or temporary tables.
-    pub ends_with_transaction: bool,
+    /// Whether statements may have left something in the server's session, such as a lock, so that no other caller may use it.
+    pub session_changed: bool,
 }
 
 /// Called with each row's values and the columns. It returns whether to go on.
@@ -104,7 +104,7 @@ impl Connection {
             statements: PreparedStatementCache::new(MAX_STATEMENTS),
             phase: ServerPhase::Read,
             broken: false,
-            ends_with_transaction: false,
+            session_changed: false,
         }
     }
 
@@ -279,7 +279,7 @@ impl Connection {
 
     /// Notes whether a caller's SQL leaves something in the server's session: then no other caller may use it.
     fn note_session_change(&mut self, sql: &str, is_sql: bool) {
-        self.ends_with_transaction |= is_sql && changes_session(self.flavour.dialect.syntax(), sql);
+        self.session_changed |= is_sql && changes_session(self.flavour.dialect.syntax(), sql);
     }
 
     fn start_plain(

@@ -39,6 +39,6 @@ impl bobak_engine_common::Connector for PoolConnector {
     }
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {
-        !connection.broken && !connection.ends_with_transaction
+        !connection.broken && !connection.session_changed
     }
 }

@@ -20,7 +20,7 @@ impl Connection {
 
     /// Makes the transaction, in which nothing was done, one that only reads, on a connection that ends with it.
     pub(crate) fn forbid_writes(&mut self) -> Result<()> {
-        self.ends_with_transaction = true;
+        self.session_changed = true;
         self.undo();
         self.command("START TRANSACTION READ ONLY")?;
         self.phase = ServerPhase::Inside;
@@ -55,7 +55,6 @@ impl TransactionConnection for Connection {
         if !commit || done.is_err() {
             self.undo();
         }
-        self.broken |= self.ends_with_transaction;
         done
     }
 
