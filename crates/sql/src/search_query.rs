@@ -20,11 +20,13 @@ pub(crate) fn rendered(dialect: Dialect, query: &SearchQuery) -> String {
     out
 }
 
-/// How an engine writes a query: what stands around a word, what follows a prefix, what stands around the words of a phrase
-/// and between them, and the operators.
+/// How an engine writes a query.
 struct QueryForm {
+    /// Before and after a word.
     quote: char,
+    /// After the quoted start of words.
     prefix: &'static str,
+    /// Before the words of a phrase, between them and after them.
     phrase: [&'static str; 3],
     and: &'static str,
     or: &'static str,
