@@ -36,6 +36,8 @@ pub struct ShapeJoins<'a> {
     ones: Vec<Option<JoinedLevel>>,
     /// For each field of this table's shape that counts related records, how it is counted.
     counts: Vec<Option<JoinedCount>>,
+    /// The columns of this table's rows that only what is joined or counted starts from: they need not be read.
+    unread: Vec<usize>,
     /// Whether there are few rows, so that related records may be counted for each.
     has_few_rows: bool,
     /// The columns that link the rows to those of the level above, if another table has them.
@@ -119,8 +121,8 @@ impl<'a> ShapeJoins<'a> {
         let joins = engines.engine(engine)?.capabilities().subqueries;
         let tables = vec![JoinTable { table: Arc::clone(table), link: None, rows: None }];
         let engine = joins.then_some(engine);
-        let (ones, counts, link) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { source, engine, tables, above: 0, ones, counts, has_few_rows, link })
+        let (ones, counts, unread, link) = Default::default();
+        Ok(Self { source, engine, tables, above: 0, ones, counts, unread, has_few_rows, link })
     }
 
     /// Joins the record of the next field that holds one related record, if the engine keeps it, too.
@@ -133,7 +135,11 @@ impl<'a> ShapeJoins<'a> {
         query: Query<R::To>,
         with: &S::With,
     ) -> Result<()> {
-        let joined = self.joined::<T, R::To, S>(relation.to_many(), &query, with)?;
+        let relation = relation.to_many();
+        let from: Vec<_> =
+            relation.steps().next().into_iter().flat_map(|s| s.from_columns(T::schema())).collect();
+        let joined = self.joined::<T, R::To, S>(relation, &query, with)?;
+        self.unread.extend(from.into_iter().filter(|_| joined.is_some()));
         self.ones.push(joined);
         Ok(())
     }
@@ -163,6 +169,7 @@ impl<'a> ShapeJoins<'a> {
         };
         let table = step.table();
         let condition = both(step.to_condition(), query.to_condition(table)?);
+        self.unread.extend(step.from_columns(T::schema()));
         let from = |column| JoinColumn { table: self.above, column };
         let pairs = step.pairs(T::schema()).map(|pair| (from(pair.from), pair.to)).collect();
         self.counts.push(Some(JoinedCount { pairs, table, condition, only_exists }));
@@ -198,8 +205,11 @@ impl<'a> ShapeJoins<'a> {
         columns.link(key);
         let above = std::mem::replace(&mut self.above, from);
         let (ones, counts) = (std::mem::take(&mut self.ones), std::mem::take(&mut self.counts));
+        let unread = std::mem::take(&mut self.unread);
         S::join_related(self, with)?;
         self.above = above;
+        let of_level = std::mem::replace(&mut self.unread, unread);
+        of_level.into_iter().for_each(|column| columns.unlink(column));
         let ones = std::mem::replace(&mut self.ones, ones);
         let counts = std::mem::replace(&mut self.counts, counts);
         Ok(Some(JoinedLevel { table: from, columns, key, ones, counts }))
@@ -253,19 +263,21 @@ impl<'a> ShapeJoins<'a> {
         select: &Select,
         each: &mut dyn FnMut(&dyn Row, u32),
     ) -> Result<Option<ShapeRows>> {
-        let Self { source, tables, ones, counts, link, .. } = self;
+        let Self { source, mut tables, ones, counts, unread, link, .. } = self;
         let is_single = tables.len() == 1 && counts.iter().all(Option::is_none);
         if is_single || select.lock.is_some() {
             return Ok(None);
         }
-        let mut exprs = Vec::new();
-        let root =
-            JoinedLevel { table: 0, columns: columns.clone(), key: usize::MAX, ones, counts };
+        let filters = filters_of(select, &mut tables);
+        let (mut columns, mut exprs) = (columns.clone(), Vec::new());
+        unread.into_iter().for_each(|column| columns.unlink(column));
+        let key: Vec<usize> = select.table.key().iter().map(|&key| columns.position(key)).collect();
+        let root = JoinedLevel { table: 0, columns, key: usize::MAX, ones, counts };
         let mut reader = LevelReader::new(root, &tables, &mut exprs);
         let (first, len) = (exprs.len(), link.len());
         exprs.extend(link.into_iter().map(JoinExpr::Column));
-        let key: Vec<usize> = select.table.key().iter().map(|&key| columns.position(key)).collect();
-        let ran = run_on_engine(source, &join_of(select, tables, exprs), &mut |row| {
+        let join = join_of(select, (tables, filters), exprs);
+        let ran = run_on_engine(source, &join, &mut |row| {
             // Rows are sorted by the key at last: equal ones follow each other.
             if len == 0 || !reader.ends_with(row, &key) {
                 reader.push(row)?;
@@ -298,26 +310,28 @@ pub(super) fn select_shape<S: Shape>(
     }
 }
 
-fn join_of(select: &Select, mut tables: Vec<JoinTable>, columns: Vec<JoinExpr>) -> Join {
+fn join_of(
+    select: &Select,
+    (tables, filters): (Vec<JoinTable>, Vec<JoinCondition>),
+    columns: Vec<JoinExpr>,
+) -> Join {
     let column = |column| JoinExpr::Column(JoinColumn { table: 0, column });
     let order = select.order.iter().map(|step| JoinOrder {
         expr: column(step.column),
         descending: step.descending,
         nulls_first: !step.descending,
     });
+    let (order, limit, offset) = (order.collect(), select.limit, select.offset);
+    Join { tables, filters, columns, order, limit, offset, ..Join::default() }
+}
+
+/// The condition of a query as filters of a join of these tables.
+fn filters_of(select: &Select, tables: &mut [JoinTable]) -> Vec<JoinCondition> {
     let mut filters = Vec::new();
     if let Some(condition) = select.condition.clone() {
-        add_filters(&mut tables, 0, condition, &mut filters);
+        add_filters(tables, 0, condition, &mut filters);
     }
-    Join {
-        tables,
-        filters,
-        columns,
-        order: order.collect(),
-        limit: select.limit,
-        offset: select.offset,
-        ..Join::default()
-    }
+    filters
 }
 
 /// Adds a condition over the rows of a table. A condition on a related record that is joined anyway becomes one on the joined
@@ -395,8 +409,8 @@ struct LevelReader {
     rows: ShapeRows,
     /// Where the columns of the level begin in a row.
     first: usize,
-    /// The place of the column that is NULL if there is no record.
-    key: usize,
+    /// The place of the column that is NULL if there is no record; `None` if there always is one.
+    key: Option<usize>,
     numbers: Vec<u32>,
     ones: Vec<Option<Self>>,
     /// The places of counts in a row, and the counts of all rows.
@@ -406,11 +420,16 @@ struct LevelReader {
 impl LevelReader {
     /// The reader of a level and of those joined to it, whose columns it adds.
     fn new(level: JoinedLevel, tables: &[JoinTable], exprs: &mut Vec<JoinExpr>) -> Self {
-        let JoinedLevel { table, columns, key, ones, counts } = level;
+        let JoinedLevel { table, mut columns, key, ones, counts } = level;
         let first = exprs.len();
+        let link = tables.get(table).and_then(|table| table.link.as_ref());
+        let may_lack = link.is_some_and(|link| link.is_left);
+        if !may_lack {
+            columns.unlink(key);
+        }
         let column = |column| JoinExpr::Column(JoinColumn { table, column });
         exprs.extend(columns.indexes().map(column));
-        let key = first.saturating_add(columns.position(key));
+        let key = may_lack.then(|| first.saturating_add(columns.position(key)));
         let counts = counts.into_iter().map(|count| {
             let place = exprs.len();
             exprs.extend(count.as_ref().map(|count| count.expr(tables)));
@@ -431,7 +450,7 @@ impl LevelReader {
             });
         }
         for one in self.ones.iter_mut().flatten() {
-            if row.get(one.key).is_null() {
+            if one.key.is_some_and(|key| row.get(key).is_null()) {
                 one.numbers.push(NO_ROW);
             } else {
                 one.numbers.push(one.rows.len() as u32);

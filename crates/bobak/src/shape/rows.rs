@@ -18,7 +18,12 @@ const COLUMN: usize = 20;
 /// The columns that a level reads, by their indexes in the record's schema.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeColumns {
+    /// Those that fields read come first.
     columns: Vec<usize>,
+    /// The number of those that fields read.
+    fields: usize,
+    /// The columns that link rows, once for each relation, order and condition that needs them.
+    links: Vec<usize>,
     has_relations: bool,
     /// The columns of fields that are read on request, which the query has with its records.
     requested: FieldSet,
@@ -37,6 +42,7 @@ impl ShapeColumns {
         let left_out = self.left_out::<T>();
         let all = 0..T::schema().columns().len();
         self.columns.extend(all.filter(|column| !left_out.contains(*column)));
+        self.fields = self.columns.len();
     }
 
     /// The columns of a record that are not read.
@@ -47,12 +53,25 @@ impl ShapeColumns {
     /// Adds the column of the next field.
     pub fn field(&mut self, column: usize) {
         self.columns.push(column);
+        self.fields = self.columns.len();
     }
 
     /// Adds a column that links rows, unless a field reads it.
     pub(crate) fn link(&mut self, column: usize) {
+        self.links.push(column);
         if !self.columns.contains(&column) {
             self.columns.push(column);
+        }
+    }
+
+    /// Takes back a [`link`](ShapeColumns::link): a column that nothing else needs is not read, unless it is the only one.
+    pub(super) fn unlink(&mut self, column: usize) {
+        let Some(link) = self.links.iter().position(|other| *other == column) else { return };
+        self.links.swap_remove(link);
+        let place = self.position(column);
+        let is_needed = place < self.fields || self.links.contains(&column);
+        if !is_needed && place < self.columns.len() && self.columns.len() > 1 {
+            self.columns.remove(place);
         }
     }
 
@@ -202,7 +221,8 @@ impl ShapeRows {
         columns: usize,
         all: &[Vec<bobak_core::Value<'static>>],
     ) -> Result<Self> {
-        let columns = ShapeColumns { columns: (0..columns).collect(), ..ShapeColumns::default() };
+        let (fields, columns) = (columns, (0..columns).collect());
+        let columns = ShapeColumns { columns, fields, ..ShapeColumns::default() };
         let mut rows = Self { is_whole: true, ..Self::of_columns(columns) };
         all.iter().try_for_each(|row| rows.push(&row.as_slice()))?;
         Ok(rows)

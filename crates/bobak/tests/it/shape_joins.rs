@@ -317,6 +317,9 @@ fn a_condition_on_a_joined_record_has_no_subquery() {
     };
     let joined = statement(Query::filter(Person::CITY.has(City::NAME.eq("city 1"))));
     assert!(!joined.contains("IN (") && !joined.contains("LEFT JOIN"), "{joined}");
+    // Nobody needs the column that the link starts from.
+    let (columns, _) = joined.split_once(" FROM ").unwrap();
+    assert_eq!(columns, "SELECT person.name, city.id, city.name, city.country_code");
     // The condition of the city's country is on a table that is not joined.
     let country = Person::CITY.has(City::COUNTRY.has(Country::NAME.eq("CH")));
     let joined = statement(Query::filter(country));
