@@ -97,7 +97,9 @@ pub use log_moves::{begin_moves, note_moves, track_altered, untrack};
 pub use mysql::{FOLDED, folded};
 pub use mysql_lengths::mysql_length_limit;
 pub use mysql_schema::FOLDED_KEY;
-pub use program_text::{check_statement, reject_control, rewrite_empty_lists, rewrite_statement};
+pub use program_text::{
+    check_statement, reject_control, rewrite_empty_lists, rewrite_statement, several_statements,
+};
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,

@@ -5,6 +5,18 @@ use crate::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 
+/// First words of statements that have no others inside, as a procedure's definition has.
+const OVER_ROWS: [&str; 10] = [
+    "select", "with", "values", "table", "insert", "update", "delete", "replace", "truncate",
+    "drop",
+];
+
+/// The error for text with more than one statement.
+#[must_use]
+pub fn several_statements() -> Error {
+    Error::new(ErrorKind::Syntax, "the SQL has more than one statement: run them one by one")
+}
+
 /// Rejects statements that begin with one of these words: those of a transaction or a session, because the connection is
 /// shared with others.
 ///
@@ -21,7 +33,8 @@ pub fn reject_control(syntax: SqlSyntax, text: &str, words: &[&str]) -> Result<(
     Err(Error::new(ErrorKind::Misuse, message))
 }
 
-/// Rejects text without a statement, and statements over rows that have a parameter `$1`, which servers of PostgreSQL take.
+/// Rejects text without a statement, several statements over rows, and statements over rows that have a parameter `$1`, which
+/// servers of PostgreSQL take.
 ///
 /// # Errors
 /// `Syntax`.
@@ -30,6 +43,12 @@ pub fn check_statement(syntax: SqlSyntax, text: &str) -> Result<()> {
     let Some(first) = tokens.find(|token| !token.is_operator(";")) else {
         return Err(Error::new(ErrorKind::Syntax, "the SQL has no statement"));
     };
+    if text.contains(';')
+        && OVER_ROWS.iter().any(|word| first.is_word(word))
+        && tokens.clone().skip_while(|token| !token.is_operator(";")).any(|t| !t.is_operator(";"))
+    {
+        return Err(several_statements());
+    }
     let is_other =
         |token: &SqlToken<'_>| token.kind == SqlTokenKind::Parameter && token.text.starts_with('$');
     // Definitions of functions have such parameters.
@@ -60,7 +79,7 @@ pub fn rewrite_statement(
     let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(syntax, text).significant().collect();
     for (at, token) in tokens.iter().enumerate() {
         if has_ended {
-            return Err(Error::new(ErrorKind::Syntax, "there is more than one statement"));
+            return Err(several_statements());
         }
         has_ended = token.text == ";";
         let Some(words) = written(token, tokens.get(at + 1), count) else { continue };

@@ -141,6 +141,38 @@ fn a_colon_next_to_parameters_is_a_syntax_error() {
 }
 
 /// What is before another setting of the URL.
+#[test]
+fn statements_that_end_no_request_are_rejected_by_all_databases() {
+    let check = |url: &str| {
+        let db = Db::builder().record::<Item>().open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let kind = |text: &str| db.execute(text, ()).unwrap_err().kind();
+        for step in ["commit", "BEGIN;", "/* x */ rollback", "savepoint a", "release a"] {
+            assert_eq!(kind(step), ErrorKind::Misuse, "{url}: {step}");
+            let inside = db.transaction(|inner| inner.execute(step, ())).unwrap_err();
+            assert_eq!(inside.kind(), ErrorKind::Misuse, "{url}: {step} in a transaction");
+        }
+        let two = "delete from item where id = 1; delete from item";
+        assert_eq!(kind(two), ErrorKind::Syntax, "{url}");
+        let none = "delete from item where id = ?";
+        assert_eq!(kind(none), ErrorKind::Misuse, "{url}");
+        assert_eq!(db.execute("delete from item where owner = 'a;b';", ()).unwrap(), 0, "{url}");
+        db
+    };
+    check("sqlite::memory:");
+    on_mariadb(|url| drop(check(url)));
+    on_postgres(|url| {
+        let db = check(url);
+        let kind = |text: &str| db.execute(text, ()).unwrap_err().kind();
+        for step in ["abort", "end", "start transaction", "lock table item"] {
+            assert_eq!(kind(step), ErrorKind::Misuse, "{step}");
+        }
+        for copy in ["copy item from stdin", "COPY (select 1) TO STDOUT"] {
+            assert_eq!(kind(copy), ErrorKind::Unsupported, "{copy}");
+        }
+    });
+}
+
 fn mark(url: &str) -> char {
     if url.contains('?') { '&' } else { '?' }
 }

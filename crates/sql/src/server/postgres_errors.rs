@@ -114,7 +114,8 @@ pub fn kind(code: &str) -> ErrorKind {
         // Other objects depend on what would be dropped.
         "2BP01" => ErrorKind::Constraint,
         "25006" => ErrorKind::ReadOnly,
-        "25P02" => ErrorKind::Misuse,
+        // Inside of a transaction, outside of one, or in one that has failed.
+        "25001" | "25P01" | "25P02" => ErrorKind::Misuse,
         "40001" | "40P01" => ErrorKind::Serialization,
         "40003" => ErrorKind::Unknown,
         "42501" => ErrorKind::Denied,

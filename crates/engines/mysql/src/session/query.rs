@@ -89,10 +89,8 @@ pub(crate) fn with_parameters<'a>(
     if casts.iter().all(Option::is_none) {
         return Ok((text, values));
     }
-    let rewritten = placeholders::with_casts(&text, &casts).map_err(|error| {
-        let message = "there is more than one statement";
-        Error::new(ErrorKind::Syntax, message).with_source(error)
-    })?;
+    let rewritten = placeholders::with_casts(&text, &casts)
+        .map_err(|error| bobak_sql::several_statements().with_source(error))?;
     Ok((rewritten.into(), values))
 }
 

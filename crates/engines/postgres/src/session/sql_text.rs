@@ -102,18 +102,35 @@ fn check_session_change(state: &SessionState<'_>, sql: &str) -> Result<()> {
     Err(Error::new(ErrorKind::Misuse, message))
 }
 
+/// Rejects statements that begin or end transactions, of which the session would not know, and COPY by the connection: its data
+/// are not replies to a statement.
+fn reject_own_protocol(sql: &str) -> Result<()> {
+    const STEPS: [&str; 8] =
+        ["begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"];
+    bobak_sql::reject_control(SQL.syntax(), sql, &STEPS)?;
+    let mut tokens = SqlTokenizer::new(SQL.syntax(), sql).significant();
+    let is_copy = first_word(SQL.syntax(), sql).eq_ignore_ascii_case("copy");
+    if is_copy && tokens.any(|token| token.is_word("stdin") || token.is_word("stdout")) {
+        let message = "COPY by the connection is not possible as SQL: use a batch, or `bobak import` and `bobak export`";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    Ok(())
+}
+
 /// Prepares an SQL statement, and returns its parameters in the form in which they are bound. The server infers the
 /// type of each `?` from its context; if it cannot, or if the parameter is of another type, the parameter's own is used.
 ///
 /// # Errors
-/// `Syntax`, also if the number of parameters differs from that of placeholders; those of the server.
+/// `Misuse` if the number of parameters differs from that of placeholders, and for statements of a transaction; `Unsupported` for
+/// COPY by the connection; those of the server.
 pub(crate) fn prepare<'a>(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     sql: &str,
     parameters: &'a [Parameter<'_>],
 ) -> Result<(Arc<PreparedStatement>, Vec<Value<'a>>)> {
-    bobak_sql::check_statement(SqlSyntax::Postgres, sql)?;
+    bobak_sql::check_statement(SQL.syntax(), sql)?;
+    reject_own_protocol(sql)?;
     if changes_session(SQL.syntax(), sql) {
         check_session_change(state, sql)?;
         connection.session_changed = true;
@@ -121,7 +138,7 @@ pub(crate) fn prepare<'a>(
     let (text, savepoints) = numbered(&bobak_sql::translate(SQL, sql)?);
     if savepoints != parameters.len() {
         let given = parameters.len();
-        return Err(Error::wrong_number(ErrorKind::Syntax, given, savepoints, "parameter"));
+        return Err(Error::wrong_number(ErrorKind::Misuse, given, savepoints, "parameter"));
     }
     let syntax = |error: Error| match crate::error::server(&error).map(|said| said.code.clone()) {
         // For a caller's SQL, an unknown function is a syntax error, not a wrong schema.

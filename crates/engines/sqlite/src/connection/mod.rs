@@ -325,7 +325,7 @@ impl Connection {
         if wanted == given {
             return Ok(());
         }
-        Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"))
+        Err(Error::wrong_number(ErrorKind::Misuse, given, wanted, "parameter"))
     }
 
     /// Adds a cursor whose statement runs on this connection.
@@ -395,8 +395,7 @@ impl Connection {
             Ok((Some(second), _)) => {
                 self.db.finalize(second);
                 self.db.finalize(id);
-                let message = "the SQL has more than one statement: run them one by one";
-                Err(Error::new(ErrorKind::Syntax, message))
+                Err(bobak_sql::several_statements())
             }
             Err(failure) => {
                 self.db.finalize(id);
