@@ -3,7 +3,8 @@
 use super::function;
 use super::tuples::TupleRow;
 use bobak_core::join::{
-    CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinOrder, JoinWindow,
+    CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinFunction,
+    JoinOrder, JoinWindow,
 };
 use bobak_core::{
     Error, ErrorKind, Join, Result, Row, Type, Value, ValueRef, compare_in_column, compare_values,
@@ -52,6 +53,12 @@ pub(super) trait Evaluate {
                 calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?, money)
             }
             JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
+            JoinExpr::Function(JoinFunction::Coalesce, arguments) => {
+                // What comes after the first value is not calculated: it may be out of range.
+                let mut values = arguments.iter().map(|argument| self.value(argument));
+                let found = values.find(|value| !matches!(value, Ok(value) if value.is_null()));
+                found.unwrap_or(Ok(Value::Null))
+            }
             JoinExpr::Function(function, arguments) => {
                 let values = arguments.iter().map(|argument| self.value(argument));
                 let ty = arguments.first().map_or(Type::Any, |first| first.ty(join));

@@ -14,10 +14,6 @@ pub(super) fn call(
     arguments: &[Value<'_>],
     ty: Type,
 ) -> Result<Value<'static>> {
-    if function == JoinFunction::Coalesce {
-        let value = arguments.iter().find(|value| !value.is_null());
-        return Ok(value.map_or(Value::Null, |value| value.as_ref().to_owned()));
-    }
     if arguments.is_empty() || arguments.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
@@ -49,6 +45,7 @@ pub(super) fn call(
             let texts = arguments.iter().map(|value| text(value.as_ref()));
             Ok(texts.collect::<Result<String>>()?.into())
         }
+        // It calculates its arguments itself.
         JoinFunction::Coalesce => Ok(Value::Null),
         JoinFunction::Distance => {
             Location::metres_between(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>())

@@ -304,6 +304,10 @@ fn values(db: &Db) {
             (money("-0.1429"), Some(1), Some(0))
         ]
     );
+    // What is beyond 64 bits is not needed, and not calculated.
+    let first = Item::QUANTITY.into_expr().coalesce(Item::QUANTITY * i64::MAX);
+    let found = db.list(&by_id().select(first)).unwrap();
+    assert_eq!(found, [3, 0, 7]);
     let dates =
         (Item::SOLD.year(), Item::SOLD.start_of(DateUnit::Month), Item::SOLD.part(DatePart::Week));
     let found = db.list(&by_id().select(dates)).unwrap();

@@ -114,7 +114,13 @@ impl<'a> JoinWriter<'a> {
                 self.raw(if self.dialect().is_mysql() { " DIV " } else { " / " });
                 self.writer.literal(ValueRef::Int(Currency::SCALE)).raw(")");
             }
-            Some(Storage::Int) => self.push_checked(expr),
+            Some(Storage::Int) => {
+                // To SQLite, a plain number in an order or a group is the place of a column.
+                let is_sqlite = self.dialect() == Dialect::Sqlite;
+                self.raw(if is_sqlite { "CAST(" } else { "" });
+                self.push_checked(expr);
+                self.raw(if is_sqlite { " AS INTEGER)" } else { "" });
+            }
             _ => self.require(false),
         }
     }

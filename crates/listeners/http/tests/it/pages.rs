@@ -54,7 +54,7 @@ fn encoded(query: &str) -> String {
     query.replace(' ', "%20").replace('<', "%3C").replace('>', "%3E")
 }
 
-const QUERIES: [(&str, usize); 9] = [
+const QUERIES: [(&str, usize); 11] = [
     ("select=id&order=a,-b", 7),
     ("select=id,b*2 as twice&order=-twice", 7),
     ("select=id&order=-coalesce(a,'y'),c", 7),
@@ -64,6 +64,9 @@ const QUERIES: [(&str, usize); 9] = [
     ("select=a,sum(b),count(*)&group=a&order=-count", 4),
     ("select=c,max(d),avg(b)&group=c,d&having=count(*)>0&order=-avg_b", 6),
     ("select=count(*)", 1),
+    // No number of a column.
+    ("select=cast(3 as integer) as k,a,count(*)&group=k,a&order=k,-a", 4),
+    ("select=cast(-9 as integer) as k,id&order=k,-id", 7),
 ];
 
 #[test]
