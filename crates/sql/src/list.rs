@@ -96,7 +96,7 @@ impl Array {
         };
         writer.raw(before).owned_value(self.text.into());
         if writer.dialect == Dialect::Postgres {
-            writer.raw("::text::").raw(self.element);
+            writer.raw("::").raw(self.element);
         }
         writer.raw(after);
     }

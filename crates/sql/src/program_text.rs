@@ -68,7 +68,7 @@ pub fn check_statement(syntax: SqlSyntax, text: &str) -> Result<()> {
 /// so many parameters were given. A semicolon with other words ends the text.
 ///
 /// # Errors
-/// `Syntax` for more than one statement; `Misuse` if the parameters with other words are not as many as there are.
+/// `Syntax` for more than one statement; `Mismatch` if the parameters with other words are not as many as there are.
 pub fn rewrite_statement(
     syntax: SqlSyntax,
     text: &str,
@@ -89,7 +89,7 @@ pub fn rewrite_statement(
         count += usize::from(token.kind == SqlTokenKind::Parameter);
     }
     if count != parameters {
-        return Err(Error::wrong_number(ErrorKind::Misuse, parameters, count, "parameter"));
+        return Err(Error::wrong_number(ErrorKind::Mismatch, parameters, count, "parameter"));
     }
     sent.push_str(text.get(from..).unwrap_or_default());
     Ok(sent)

@@ -155,7 +155,7 @@ fn statements_that_end_no_request_are_rejected_by_all_databases() {
         let two = "delete from item where id = 1; delete from item";
         assert_eq!(kind(two), ErrorKind::Syntax, "{url}");
         let none = "delete from item where id = ?";
-        assert_eq!(kind(none), ErrorKind::Misuse, "{url}");
+        assert_eq!(kind(none), ErrorKind::Mismatch, "{url}");
         assert_eq!(db.execute("delete from item where owner = 'a;b';", ()).unwrap(), 0, "{url}");
         db
     };

@@ -265,7 +265,7 @@ impl Connection {
     ) -> Result<Vec<SentValue<'v>>> {
         if values.len() != statement.parameters.len() {
             let (given, wanted) = (values.len(), statement.parameters.len());
-            return Err(Error::wrong_number(ErrorKind::Misuse, given, wanted, "parameter"));
+            return Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"));
         }
         let transaction = self.current()?;
         let mut sent = Vec::with_capacity(values.len());

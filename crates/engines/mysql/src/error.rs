@@ -54,7 +54,7 @@ pub(crate) fn translate(
             mysql_errors::error(kind, server.code, &server.message, table)
         }
         mysql::Error::DriverError(DriverError::MismatchedStmtParams(wanted, given)) => {
-            Error::wrong_number(ErrorKind::Misuse, *given, usize::from(*wanted), "parameter")
+            Error::wrong_number(ErrorKind::Mismatch, *given, usize::from(*wanted), "parameter")
         }
         // The driver takes a colon before a word for a parameter with a name.
         mysql::Error::DriverError(DriverError::MixedParams) => {

@@ -121,7 +121,7 @@ fn reject_own_protocol(sql: &str) -> Result<()> {
 /// type of each `?` from its context; if it cannot, or if the parameter is of another type, the parameter's own is used.
 ///
 /// # Errors
-/// `Misuse` if the number of parameters differs from that of placeholders, and for statements of a transaction; `Unsupported` for
+/// `Mismatch` if the number of parameters differs from that of placeholders; `Misuse` for statements of a transaction; `Unsupported` for
 /// COPY by the connection; those of the server.
 pub(crate) fn prepare<'a>(
     state: &mut SessionState<'_>,
@@ -138,7 +138,7 @@ pub(crate) fn prepare<'a>(
     let (text, savepoints) = numbered(&bobak_sql::translate(SQL, sql)?);
     if savepoints != parameters.len() {
         let given = parameters.len();
-        return Err(Error::wrong_number(ErrorKind::Misuse, given, savepoints, "parameter"));
+        return Err(Error::wrong_number(ErrorKind::Mismatch, given, savepoints, "parameter"));
     }
     let syntax = |error: Error| match crate::error::server(&error).map(|said| said.code.clone()) {
         // For a caller's SQL, an unknown function is a syntax error, not a wrong schema.

@@ -325,7 +325,7 @@ impl Connection {
         if wanted == given {
             return Ok(());
         }
-        Err(Error::wrong_number(ErrorKind::Misuse, given, wanted, "parameter"))
+        Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"))
     }
 
     /// Adds a cursor whose statement runs on this connection.
