@@ -68,14 +68,16 @@ impl Consumer {
         self
     }
 
-    /// The number of the last acknowledged change: all changes after it are still to be delivered.
+    /// The number of the last acknowledged change, or one after it up to which there are only changes of other tables: all
+    /// changes after it are still to be delivered.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }
 
     /// The next changes that are not acknowledged, in the order of their commits; none if none is committed within this
-    /// time. Without an acknowledgment the next call returns the same changes.
+    /// time. Without an acknowledgment the next call returns the same changes. If there are only changes of other tables, the
+    /// stored position moves behind these.
     ///
     /// # Errors
     /// `Schema` if a table is not tracked; `NotFound` if changes that are not acknowledged were
@@ -83,10 +85,21 @@ impl Consumer {
     pub fn wait(&mut self, time: Duration) -> Result<Vec<Change>> {
         self.changes = self.changes.clone().since(self.seen);
         let page = self.changes.wait(time)?;
-        if page.changes.is_empty() {
+        if page.changes.is_empty() && page.next > self.seen {
             self.seen = page.next;
+            self.pass()?;
         }
         Ok(page.changes)
+    }
+
+    /// Stores that up to `seen` there is nothing to acknowledge. So a consumer of tables that rarely change does not keep the
+    /// changes of others from being pruned.
+    fn pass(&mut self) -> Result<()> {
+        // Another program may have moved the position: the next acknowledgment finds that.
+        if self.store(self.seen)? {
+            self.position = self.seen;
+        }
+        Ok(())
     }
 
     /// Stores that every change up to this number has been handled.
@@ -144,14 +157,7 @@ impl Consumer {
         if id == self.position {
             return Ok(());
         }
-        let here = Condition::And(vec![
-            equal(0, Value::from(self.name.clone())),
-            equal(1, number(self.position)),
-        ]);
-        let assign = [Assign::Set { column: 1, value: number(id) }];
-        let change =
-            BulkChange { table: consumer_schema(), condition: Some(&here), assign: Some(&assign) };
-        if self.engine.session()?.change(&change)? == 0 {
+        if !self.store(id)? {
             let message = format!(
                 "consumer '{}' is no longer at change {}: another program consumes under this name, or removed it",
                 self.name, self.position
@@ -160,6 +166,18 @@ impl Consumer {
         }
         (self.position, self.seen) = (id, id);
         Ok(())
+    }
+
+    /// Stores a position; `false` if another program has moved it.
+    fn store(&self, id: u64) -> Result<bool> {
+        let here = Condition::And(vec![
+            equal(0, Value::from(self.name.clone())),
+            equal(1, number(self.position)),
+        ]);
+        let assign = [Assign::Set { column: 1, value: number(id) }];
+        let change =
+            BulkChange { table: consumer_schema(), condition: Some(&here), assign: Some(&assign) };
+        Ok(self.engine.session()?.change(&change)? > 0)
     }
 }
 

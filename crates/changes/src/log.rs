@@ -3,6 +3,7 @@
 use crate::change::{Change, integer};
 use bobak_core::change_log::{
     AT, SEQ, TableMoves, is_captured, layout, layout_schema, log_schema, tracked_schema,
+    untracked_text,
 };
 use bobak_core::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, ResultColumn, Row, Select,
@@ -233,6 +234,18 @@ pub(crate) fn last_move(session: &dyn Session) -> Result<u64> {
     let mut last = 0;
     each_move(session, &mut |row| {
         last = last.max(integer(row, 2)?.unsigned_abs());
+        Ok(())
+    })?;
+    Ok(last)
+}
+
+/// The number from which a table is tracked again that was not for a while; 0 if there is none.
+pub(crate) fn tracked_again(session: &dyn Session, table: &TableSchema) -> Result<u64> {
+    let (mut last, text) = (0, untracked_text(table));
+    each_move(session, &mut |row| {
+        if row.get(3) == ValueRef::Text(&text) {
+            last = last.max(integer(row, 2)?.unsigned_abs());
+        }
         Ok(())
     })?;
     Ok(last)

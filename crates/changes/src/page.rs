@@ -6,7 +6,7 @@
 
 use crate::boundary::last_boundary;
 use crate::change::Change;
-use crate::log::{ChangeLog, TrackedTable, compare_number, tracked};
+use crate::log::{ChangeLog, compare_number, tracked, tracked_again};
 use bobak_core::change_log::SEQ;
 use bobak_core::{Comparison, Condition, Error, ErrorKind, Result, Session, Timestamp};
 
@@ -58,6 +58,19 @@ pub fn page(
     since: u64,
     limit: usize,
 ) -> Result<ChangePage> {
+    let page = read(session, all, wanted, since, limit)?;
+    check(session, wanted, since, false)?;
+    Ok(page)
+}
+
+/// As [`page`], without a [`check`], which must follow.
+pub(crate) fn read(
+    session: &dyn Session,
+    all: &[ChangeLog],
+    wanted: &[ChangeLog],
+    since: u64,
+    limit: usize,
+) -> Result<ChangePage> {
     let read = Timestamp::now();
     let (last, is_boundary) = last_boundary(session, all)?;
     let boundary = is_boundary.then_some(TransactionBoundary { id: last, read });
@@ -76,16 +89,6 @@ pub fn page(
         changes.extend(found);
     }
     changes.retain(|change| change.id <= last);
-    // Removing changes updates this number in the same transaction. So if it is not above `since` now,
-    // no change is missing from what was read.
-    let pruned = pruned(session, wanted)?;
-    if pruned > since {
-        let message = format!(
-            "changes up to {pruned} were pruned from the change log, and {since} is before that: begin \
-             with a copy"
-        );
-        return Err(Error::new(ErrorKind::NotFound, message));
-    }
     changes.sort_by_key(|change| change.id);
     changes.truncate(limit);
     let next = match changes.last() {
@@ -95,14 +98,44 @@ pub fn page(
     Ok(ChangePage { changes, next, boundary })
 }
 
-/// The largest number of a change that was removed from some logs.
-pub(crate) fn pruned(session: &dyn Session, wanted: &[ChangeLog]) -> Result<u64> {
-    let is_wanted = |tracked: &TrackedTable| {
-        wanted.iter().any(|log| log.table.name().eq_ignore_ascii_case(&tracked.name))
-    };
-    let tracked = tracked(session)?;
-    let pruned = tracked.iter().filter(|tracked| is_wanted(tracked)).map(|tracked| tracked.pruned);
-    Ok(pruned.max().unwrap_or(0))
+/// Checks that no change after `since` was removed before a page was read.
+pub(crate) fn check(
+    session: &dyn Session,
+    wanted: &[ChangeLog],
+    since: u64,
+    over_untracked: bool,
+) -> Result<()> {
+    // Removing changes updates this number in the same transaction. So if it is not above `since` now,
+    // no change is missing from what was read.
+    let pruned = pruned(session, wanted, over_untracked)?;
+    if pruned <= since {
+        return Ok(());
+    }
+    let message = format!(
+        "changes up to {pruned} were pruned from the change log, or not captured, and {since} is before \
+         that: begin with a copy, or, as a consumer, skip to {pruned}"
+    );
+    Err(Error::new(ErrorKind::NotFound, message))
+}
+
+/// The largest number of a change that was removed from some logs. `over_untracked` leaves out that a table was not tracked for
+/// a while.
+pub(crate) fn pruned(
+    session: &dyn Session,
+    wanted: &[ChangeLog],
+    over_untracked: bool,
+) -> Result<u64> {
+    let mut pruned = 0;
+    for tracked in tracked(session)? {
+        let is_own = |log: &&ChangeLog| log.table.name().eq_ignore_ascii_case(&tracked.name);
+        let Some(log) = wanted.iter().find(is_own).filter(|_| tracked.pruned > pruned) else {
+            continue;
+        };
+        if !over_untracked || tracked_again(session, &log.table)? != tracked.pruned {
+            pruned = tracked.pruned;
+        }
+    }
+    Ok(pruned)
 }
 
 /// Changes with numbers above `above`, up to `to`.

@@ -32,6 +32,8 @@ pub struct Changes {
     logs: Option<(Vec<ChangeLog>, Vec<ChangeLog>)>,
     /// When the logs were listed.
     listed_at: Option<Instant>,
+    /// Whether reading goes on over the time in which a table was not tracked.
+    over_untracked: bool,
 }
 
 impl Changes {
@@ -45,6 +47,7 @@ impl Changes {
             tables: Vec::new(),
             logs: None,
             listed_at: None,
+            over_untracked: false,
         }
     }
 
@@ -77,6 +80,14 @@ impl Changes {
         self
     }
 
+    /// Reads on over the time in which a table was not tracked, whose changes are unknown: an archive records it. Otherwise a
+    /// reader positioned before that time gets `NotFound`.
+    #[must_use]
+    pub const fn over_untracked(mut self) -> Self {
+        self.over_untracked = true;
+        self
+    }
+
     /// The number of the last committed change of any tracked table; 0 if there is none.
     ///
     /// # Errors
@@ -94,8 +105,9 @@ impl Changes {
     /// As [`page`](Self::page).
     pub fn first_id(&mut self) -> Result<u64> {
         let engine = Arc::clone(&self.engine);
+        let over_untracked = self.over_untracked;
         let (_, wanted) = self.logs()?;
-        page::pruned(&*engine.session()?, wanted)
+        page::pruned(&*engine.session()?, wanted, over_untracked)
     }
 
     /// The next page, without waiting.
@@ -180,8 +192,14 @@ impl Changes {
 
     fn look(&mut self) -> Result<ChangePage> {
         let (engine, since, limit) = (Arc::clone(&self.engine), self.since, self.limit);
+        let over_untracked = self.over_untracked;
         let (all, wanted) = self.logs()?;
-        page::page(&*engine.session()?, all, wanted, since, limit)
+        let session = engine.session()?;
+        let page = page::read(&*session, all, wanted, since, limit)?;
+        if page.next > since {
+            page::check(&*session, wanted, since, over_untracked)?;
+        }
+        Ok(page)
     }
 
     fn logs(&mut self) -> Result<&(Vec<ChangeLog>, Vec<ChangeLog>)> {

@@ -147,7 +147,12 @@ fn bind_lists<'t, 'a>(
 ) -> Result<(Cow<'t, str>, Vec<Parameter<'a>>)> {
     let found = find(text)?;
     if found.len() != values.len() {
-        return Err(Error::wrong_number(ErrorKind::Mismatch, values.len(), found.len(), "parameter"));
+        return Err(Error::wrong_number(
+            ErrorKind::Mismatch,
+            values.len(),
+            found.len(),
+            "parameter",
+        ));
     }
     let mut writer = TextWriter::new(text);
     for (parameter, value) in found.iter().zip(values) {

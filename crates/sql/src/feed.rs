@@ -7,11 +7,12 @@
 //! conflict there.
 
 use crate::dialect::quote;
+use crate::log_moves::note_text;
 use crate::writer::Writer;
 use crate::{Dialect, add_column, create_table};
 use bobak_core::change_log::{
     COUNTER_TABLE, LAYOUT_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, layout, layout_before,
-    layout_before_alteration, layout_schema, log_schema, tracked_schema,
+    layout_before_alteration, layout_schema, log_schema, tracked_schema, untracked_text,
 };
 use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema, ValueRef};
 
@@ -35,8 +36,8 @@ pub enum TrackReason<'a> {
 }
 
 /// What has a table tracked, or tracked as it is now. `log` is the log that there is. If changes of the table were not
-/// captured completely, because its triggers are gone or SQL altered it, this notes a gap: readers positioned before get
-/// `NotFound`.
+/// captured completely, because its triggers are gone, SQL altered it, or it was untracked, this notes a gap: readers positioned
+/// before get `NotFound`.
 ///
 /// # Errors
 /// `Unsupported` for a table that can't be; as [`log_schema`]; `Schema` if a column has another type than its log.
@@ -80,6 +81,9 @@ pub fn track(
                 .name("pruned");
             note.raw(") VALUES (").literal(name).raw(", 0)");
             texts.push(note.into_text());
+            let again = was_untracked(dialect, table);
+            texts.extend(gap_if(dialect, table, &again));
+            texts.push(format!("{} WHERE {again}", note_text(dialect, &untracked_text(table))));
         }
     }
     texts.extend(match dialect {
@@ -166,16 +170,30 @@ fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, texts: &[String]
 
 /// Statements that record that the changes of a table up to now are unknown, unless the last layout is among these.
 pub(crate) fn gap(dialect: Dialect, table: &TableSchema, known: &[String]) -> Vec<String> {
+    match known {
+        [] => note_gap(dialect, table),
+        _ => gap_if(dialect, table, &last_layout(dialect, table, " NOT IN ", known)),
+    }
+}
+
+/// As [`gap`], if a condition holds.
+fn gap_if(dialect: Dialect, table: &TableSchema, condition: &str) -> Vec<String> {
     let mut texts = note_gap(dialect, table);
-    if !known.is_empty() {
-        let other = last_layout(dialect, table, " NOT IN ", known);
-        for text in texts.iter_mut().filter(|text| text.starts_with("UPDATE ")) {
-            let join = if text.contains(" WHERE ") { " AND " } else { " WHERE " };
-            text.push_str(join);
-            text.push_str(&other);
-        }
+    for text in texts.iter_mut().filter(|text| text.starts_with("UPDATE ")) {
+        let join = if text.contains(" WHERE ") { " AND " } else { " WHERE " };
+        text.push_str(join);
+        text.push_str(condition);
     }
     texts
+}
+
+/// The condition that a table was tracked before, and then no longer.
+fn was_untracked(dialect: Dialect, table: &TableSchema) -> String {
+    let mut out = Writer::new(dialect);
+    out.raw("EXISTS (SELECT 1 FROM ").name(LAYOUT_TABLE).raw(" WHERE ").name("name").raw(" = ");
+    out.literal(ValueRef::Text("")).raw(" AND ").name("layout").raw(" = ");
+    out.literal(ValueRef::Text(&untracked_text(table))).raw(")");
+    out.into_text()
 }
 
 /// The statement that records the layout of a table, unless it is the last one.

@@ -6,7 +6,7 @@ use crate::writer::Writer;
 use crate::{Dialect, TrackReason};
 use bobak_core::change_log::{
     COUNTER_TABLE, LAYOUT_TABLE, LOG_PREFIX, TRACKED_TABLE, TableMoves, layout,
-    layout_before_alteration,
+    layout_before_alteration, untracked_text,
 };
 use bobak_core::{Result, TableAlteration, TableSchema, ValueRef};
 
@@ -47,14 +47,8 @@ pub fn note_moves(dialect: Dialect, table: &TableSchema, moves: &TableMoves) -> 
     texts
 }
 
-/// The statement that records the number of the last change when a table is no longer tracked, for engines that have no
-/// counter of changes.
-fn note_untracked(table: &TableSchema) -> String {
-    note_text(Dialect::Postgres, &format!("untracked\t{}", table.name()))
-}
-
 /// The statement that records a text next to the layouts.
-fn note_text(dialect: Dialect, text: &str) -> String {
+pub(crate) fn note_text(dialect: Dialect, text: &str) -> String {
     let mut note = Writer::new(dialect);
     note.raw("INSERT INTO ").name(LAYOUT_TABLE).raw(" (").name("name").raw(", ").name("seq");
     note.raw(", ").name("layout").raw(") SELECT ").literal(ValueRef::Text("")).raw(", ");
@@ -108,24 +102,23 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
     let mut texts = shared(dialect)?;
     texts.extend(drop_triggers(dialect, table));
     texts.push(format!("DROP TABLE IF EXISTS {log}"));
-    for list in [TRACKED_TABLE, LAYOUT_TABLE] {
-        let mut note = Writer::new(dialect);
-        note.raw("DELETE FROM ").name(list).raw(" WHERE ").name("name").raw(" = ");
-        note.literal(ValueRef::Text(table.name()));
-        texts.push(note.into_text());
-    }
     // So that a later layout has another number, even if nothing is captured in between.
-    let number = match dialect {
-        Dialect::Postgres => {
-            texts.push(format!("SELECT pg_advisory_xact_lock({LOCK})"));
-            texts.push("SELECT nextval('bobak_feed_seq')".to_owned());
-            note_untracked(table)
-        }
-        _ => {
-            let (feed, seq) = (own(COUNTER_TABLE), own("seq"));
-            format!("UPDATE {feed} SET {seq} = {seq} + 1")
-        }
+    if dialect == Dialect::Postgres {
+        texts.push(format!("SELECT pg_advisory_xact_lock({LOCK})"));
+        texts.push("SELECT nextval('bobak_feed_seq')".to_owned());
+    } else {
+        let (feed, seq) = (own(COUNTER_TABLE), own("seq"));
+        texts.push(format!("UPDATE {feed} SET {seq} = {seq} + 1"));
+    }
+    let of_table = |list: &str| {
+        let mut own = Writer::new(dialect);
+        own.raw(" FROM ").name(list).raw(" WHERE ").name("name").raw(" = ");
+        own.literal(ValueRef::Text(table.name()));
+        own.into_text()
     };
-    texts.push(number);
+    // Whoever tracks it again finds this, and notes that its changes in between are unknown.
+    let note = note_text(dialect, &untracked_text(table));
+    texts.push(format!("{note} WHERE EXISTS (SELECT 1{})", of_table(TRACKED_TABLE)));
+    texts.extend([TRACKED_TABLE, LAYOUT_TABLE].map(|list| format!("DELETE{}", of_table(list))));
     Ok(texts)
 }

@@ -2,7 +2,7 @@
 
 use crate::change_capture::tracked;
 use crate::engines::{Note, Person, note, on_each, person};
-use bobak::changes::Keep;
+use bobak::changes::{Keep, TrackOptions};
 use bobak::prelude::*;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -89,6 +89,65 @@ fn positions_and_pruning(db: &Db, mut mailer: bobak::changes::Consumer) {
 #[test]
 fn on_local_engines() {
     on_each(|place| consumers_are_independent(&place.open(tracked())));
+}
+
+fn quiet_tables_keep_nothing_from_being_pruned(db: &Db) {
+    let people = db.table::<Person>().unwrap();
+    let key = people.insert(&person("ada", 1)).unwrap();
+    let mut mailer = db.consumer::<Person>("mailer").unwrap();
+    assert_eq!(mailer.run(NOW, |_| Ok::<_, Error>(())).unwrap(), 1);
+    let notes = db.table::<Note>().unwrap();
+    for _ in 0..3 {
+        notes.insert(&note(key, "hello")).unwrap();
+    }
+    // Of its own table, nothing is pruned.
+    db.prune_changes(Keep::Since(3)).unwrap();
+    let old = db.changes().unwrap().table::<Note>().since(1).page().unwrap_err();
+    assert_eq!(old.kind(), ErrorKind::NotFound);
+    assert!(mailer.wait(NOW).unwrap().is_empty());
+    // It has seen that there is nothing for it, and its stored position says so.
+    assert_eq!(db.consumers().unwrap(), [("mailer".to_owned(), 4)]);
+    let mut again = db.consumer::<Person>("mailer").unwrap();
+    people.set(key, [Person::AGE.add(1)]).unwrap();
+    assert_eq!(ids(&again.wait(NOW).unwrap()), [5]);
+    assert_eq!(ids(&again.wait(NOW).unwrap()), [5], "what is not acknowledged comes again");
+}
+
+fn a_table_that_is_tracked_again_has_a_gap(db: &Db) {
+    let people = db.table::<Person>().unwrap();
+    people.insert(&person("ada", 1)).unwrap();
+    let mut mailer = db.consumer::<Person>("mailer").unwrap();
+    let seen = db.changes().unwrap().page().unwrap().next;
+    people.insert(&person("bob", 1)).unwrap();
+    db.untrack_table("person").unwrap();
+    people.insert(&person("cy", 1)).unwrap();
+    db.track_table("person", TrackOptions::new()).unwrap();
+    people.insert(&person("di", 1)).unwrap();
+    assert_eq!(mailer.wait(NOW).unwrap_err().kind(), ErrorKind::NotFound);
+    let changes = || db.changes().unwrap().table::<Person>();
+    for since in [seen, seen + 1, seen + 2] {
+        assert_eq!(changes().since(since).page().unwrap_err().kind(), ErrorKind::NotFound);
+    }
+    let first = changes().first_id().unwrap();
+    assert_eq!(changes().since(first).page().unwrap().changes.len(), 1);
+    mailer.skip_to(first).unwrap();
+    assert_eq!(mailer.wait(NOW).unwrap().len(), 1);
+}
+
+#[test]
+fn nothing_is_missed_in_silence_on_local_engines() {
+    on_each(|place| a_table_that_is_tracked_again_has_a_gap(&place.open(tracked())));
+    on_each(|place| quiet_tables_keep_nothing_from_being_pruned(&place.open(tracked())));
+}
+
+#[test]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn nothing_is_missed_in_silence_on_servers() {
+    crate::engines::on_servers(|url| {
+        let db = Db::builder().track::<Person>(TrackOptions::new()).open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        a_table_that_is_tracked_again_has_a_gap(&db);
+    });
 }
 
 #[test]

@@ -27,6 +27,12 @@ pub fn layout_schema() -> &'static Arc<TableSchema> {
     })
 }
 
+/// What the layouts have, under an empty name, for a table that is no longer tracked, and once more if it is tracked again.
+#[must_use]
+pub fn untracked_text(table: &TableSchema) -> String {
+    format!("untracked\t{}", table.name())
+}
+
 /// The columns of a table as text: for each its name, its type, and whether it may be NULL, is kept as
 /// text, or belongs to the key. Two tables with the same text have the same values in a log.
 #[must_use]

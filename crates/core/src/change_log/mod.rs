@@ -14,7 +14,9 @@ mod layout;
 mod moves;
 mod trigger;
 
-pub use layout::{LAYOUT_TABLE, layout, layout_before, layout_before_alteration, layout_schema};
+pub use layout::{
+    LAYOUT_TABLE, layout, layout_before, layout_before_alteration, layout_schema, untracked_text,
+};
 pub use moves::TableMoves;
 pub use trigger::{Trigger, is_capture_trigger, is_captured};
 

@@ -34,10 +34,17 @@ pub(super) fn track(state: &mut DatabaseState, table: &TableSchema, history: boo
     let position = state
         .position(change_log::TRACKED_TABLE)
         .ok_or_else(|| missing_table(change_log::tracked_schema()))?;
-    let tracked = state.table_mut(position);
-    if find_names(tracked, schema.name()).next().is_none() {
+    if find_names(state.table(position), schema.name()).next().is_none() {
+        let is_again = was_untracked(state, &schema);
+        let mut unknown = 0;
+        if is_again {
+            skip_number(state)?;
+            unknown = last_change(state);
+            note_text(state, unknown, change_log::untracked_text(&schema))?;
+        }
+        let tracked = state.table_mut(position);
         let key = tracked.next_key()?;
-        let values = [Value::Int(key), Value::from(schema.name().to_owned()), Value::Int(0)];
+        let values = [Value::Int(key), Value::from(schema.name().to_owned()), Value::Int(unknown)];
         let row = row_of(tracked, &values)?;
         tracked.add(row)?;
     }
@@ -82,11 +89,46 @@ pub(super) fn note_moves(
             rows.add(row)?;
         }
     }
+    note_text(state, counted, moves.to_text())
+}
+
+/// Records a text next to the layouts.
+fn note_text(state: &mut DatabaseState, counted: i64, text: String) -> Result<()> {
     let Some(position) = state.position(change_log::LAYOUT_TABLE) else { return Ok(()) };
     let layouts = state.table_mut(position);
     let (key, name) = (Value::Int(layouts.next_key()?), Value::from(""));
-    let row = row_of(layouts, &[key, name, Value::Int(counted), Value::from(moves.to_text())])?;
+    let row = row_of(layouts, &[key, name, Value::Int(counted), Value::from(text)])?;
     layouts.add(row).map(drop)
+}
+
+/// Whether a table was tracked before, and then no longer.
+fn was_untracked(state: &DatabaseState, table: &TableSchema) -> bool {
+    let Some(position) = state.position(change_log::LAYOUT_TABLE) else { return false };
+    let (layouts, text) = (state.table(position), change_log::untracked_text(table));
+    find_names(layouts, "").any(|slot| {
+        let row = layouts.row(slot);
+        row.is_some_and(|row| matches!(row.value(3), ValueRef::Text(found) if found == text))
+    })
+}
+
+/// Takes a number that no change has.
+fn skip_number(state: &mut DatabaseState) -> Result<()> {
+    let Some(position) = state.position(change_log::COUNTER_TABLE) else { return Ok(()) };
+    let counter = state.table_mut(position);
+    let slot = counter.key().order.next(&mut counter.key().order.start());
+    if let Some(slot) = slot
+        && let Some(row) = counter.row(slot)
+    {
+        let mut values: Vec<_> = (0..4).map(|column| row.value(column).to_owned()).collect();
+        if let Some(Value::Int(number)) = values.get_mut(1) {
+            *number = number.saturating_add(1);
+        }
+        let row = row_of(counter, &values)?;
+        counter.remove(slot);
+        counter.free(slot);
+        counter.add(row)?;
+    }
+    Ok(())
 }
 
 /// Records the layout of a tracked table, unless it is recorded already.
@@ -121,6 +163,9 @@ pub(super) fn note_layout(state: &mut DatabaseState, schema: &TableSchema) -> Re
 pub(super) fn untrack(state: &mut DatabaseState, table: &TableSchema) -> Result<()> {
     let name = table.name();
     state.position(name).ok_or_else(|| missing_table(table))?;
+    let was_tracked = state
+        .position(change_log::TRACKED_TABLE)
+        .is_some_and(|position| find_names(state.table(position), name).next().is_some());
     for list in [change_log::TRACKED_TABLE, change_log::LAYOUT_TABLE] {
         let Some(position) = state.position(list) else { continue };
         let rows = state.table_mut(position);
@@ -129,22 +174,12 @@ pub(super) fn untrack(state: &mut DatabaseState, table: &TableSchema) -> Result<
             rows.free(slot);
         }
     }
-    if let Some(position) = state.position(change_log::COUNTER_TABLE) {
-        // So that a later layout has another number, even if nothing is captured in between.
-        let counter = state.table_mut(position);
-        let slot = counter.key().order.next(&mut counter.key().order.start());
-        if let Some(slot) = slot
-            && let Some(row) = counter.row(slot)
-        {
-            let mut values: Vec<_> = (0..4).map(|column| row.value(column).to_owned()).collect();
-            if let Some(Value::Int(number)) = values.get_mut(1) {
-                *number = number.saturating_add(1);
-            }
-            let row = row_of(counter, &values)?;
-            counter.remove(slot);
-            counter.free(slot);
-            counter.add(row)?;
-        }
+    // So that a later layout has another number, even if nothing is captured in between.
+    skip_number(state)?;
+    if was_tracked {
+        // Whoever tracks it again notes that its changes in between are unknown.
+        let counted = last_change(state);
+        note_text(state, counted, change_log::untracked_text(table))?;
     }
     if let Some(position) = state.position(&format!("{LOG_PREFIX}{name}")) {
         state.tables.remove(position);

@@ -90,7 +90,7 @@ impl Archive {
     /// As [`open`](Self::open), except `Unsupported`.
     pub fn open_unencrypted(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
         reject_file(folder.as_ref())?;
-        let mut changes = Changes::of(Arc::clone(&engine)).limit(PAGE_CHANGES);
+        let mut changes = Changes::of(Arc::clone(&engine)).over_untracked().limit(PAGE_CHANGES);
         let ends = changes.last_id().and_then(|last| Ok((last, changes.first_id()?)));
         let (last, first) = match ends {
             Err(error) if error.kind() == ErrorKind::Schema && error.table().is_some() => {

@@ -57,16 +57,34 @@ fn last_to_remove(session: &dyn Session, logs: &[ChangeLog], keep: Keep) -> Resu
 
 fn remove(session: &dyn Session, logs: &[ChangeLog], to: u64) -> Result<u64> {
     let gone = bobak_changes::compare_number(SEQ, Comparison::LessOrEqual, to);
-    let value = Value::Int(i64::try_from(to).unwrap_or(i64::MAX));
-    let behind = bobak_changes::compare_number(2, Comparison::Less, to);
-    let assign = [Assign::Set { column: 2, value }];
-    session.change(&BulkChange {
-        table: change_log::tracked_schema(),
-        condition: Some(&behind),
-        assign: Some(&assign),
-    })?;
+    let tracked = bobak_changes::tracked(session)?;
     logs.iter().try_fold(0, |sum, log| {
+        // A reader of tables of which nothing after its position is removed misses nothing.
+        let last = log.last(session, Some(gone.clone()))?;
+        let is_own = |name: &str| log.table.name().eq_ignore_ascii_case(name);
+        let own = tracked.iter().find(|tracked| is_own(&tracked.name));
+        if let Some(own) = own.filter(|_| last > 0) {
+            note_removed(session, &own.name, last)?;
+        }
         let change = BulkChange { table: &log.schema, condition: Some(&gone), assign: None };
         Ok(sum + session.change(&change)?)
     })
+}
+
+/// Records that a table's changes up to a number may be gone.
+fn note_removed(session: &dyn Session, table: &str, to: u64) -> Result<()> {
+    let value = Value::Int(i64::try_from(to).unwrap_or(i64::MAX));
+    let name = Condition::Compare {
+        column: 1,
+        comparison: Comparison::Equal,
+        value: Value::from(table.to_owned()),
+    };
+    let behind = bobak_changes::compare_number(2, Comparison::Less, to);
+    let assign = [Assign::Set { column: 2, value }];
+    let change = BulkChange {
+        table: change_log::tracked_schema(),
+        condition: Some(&Condition::And(vec![name, behind])),
+        assign: Some(&assign),
+    };
+    session.change(&change).map(drop)
 }
