@@ -23,8 +23,8 @@ pub use boundary::last_id;
 pub use change::{Change, ChangeKind};
 pub use consumer::{Consumer, consumers, remove_consumer};
 pub use log::{
-    ChangeLog, TableLayout, TrackedTable, check_capture, compare_number, is_tracked, last_up_to,
-    layouts, logs, logs_in, table_moves, tracked, unchecked_logs,
+    ChangeLog, TableLayout, TrackedTable, check_capture, compare_number, is_tracked,
+    is_tracked_as_now, last_up_to, layouts, logs, logs_in, table_moves, tracked, unchecked_logs,
 };
 pub use page::{ChangePage, TransactionBoundary, page};
 pub use reader::{Changes, ChangesIter, CheckedPage};

@@ -2,8 +2,8 @@
 
 use crate::change::{Change, integer};
 use bobak_core::change_log::{
-    AT, SEQ, TableMoves, is_captured, layout, layout_schema, log_schema, tracked_schema,
-    untracked_text,
+    AT, SEQ, TableMoves, is_captured, is_captured_as_now, layout, layout_schema, log_schema,
+    tracked_schema, untracked_text,
 };
 use bobak_core::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, ResultColumn, Row, Select,
@@ -291,6 +291,17 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::Schema => Ok(false),
         listed => listed.map(|_| true),
     }
+}
+
+/// As [`is_tracked`], and by the triggers that this version of Bobak creates. If not, the table should be tracked, or tracked
+/// again; if only its triggers are of an earlier version, that leaves no gap in its changes.
+///
+/// # Errors
+/// As [`is_tracked`].
+pub fn is_tracked_as_now(session: &dyn Session, table: &str) -> Result<bool> {
+    let triggers = session.triggers()?;
+    let is_outdated = triggers.is_some_and(|triggers| !is_captured_as_now(&triggers, table));
+    Ok(!is_outdated && is_tracked(session, table)?)
 }
 
 /// The logs of all tracked tables, sorted by table name.

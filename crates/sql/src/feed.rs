@@ -6,18 +6,18 @@
 //! a statement's first row, and numbers come from a sequence: with a counter row, two transactions that update one row would
 //! conflict there.
 
+use crate::capture_triggers::{LOCK, drop_triggers, mysql_triggers};
 use crate::dialect::quote;
 use crate::log_moves::note_text;
+use crate::postgres_capture::postgres_triggers;
+use crate::sqlite_capture::sqlite_triggers;
 use crate::writer::Writer;
 use crate::{Dialect, add_column, create_table};
 use bobak_core::change_log::{
-    COUNTER_TABLE, LAYOUT_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, layout, layout_before,
+    COUNTER_TABLE, LAYOUT_TABLE, TRACKED_TABLE, counter_schema, layout, layout_before,
     layout_before_alteration, layout_schema, log_schema, tracked_schema, untracked_text,
 };
 use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema, ValueRef};
-
-/// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
-pub(crate) const LOCK: &str = "7093288047853922660";
 
 /// How a table came to what it is when it is tracked.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +87,9 @@ pub fn track(
         }
     }
     texts.extend(match dialect {
-        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => triggers(dialect, table, &wanted),
-        Dialect::Postgres => postgres(table, &wanted),
+        Dialect::Sqlite => sqlite_triggers(table, &wanted),
+        Dialect::MariaDb | Dialect::MySql => mysql_triggers(dialect, table, &wanted),
+        Dialect::Postgres => postgres_triggers(table, &wanted),
     });
     if let TrackReason::Altered(alteration) = reason
         && alteration.renames_table()
@@ -230,42 +231,26 @@ fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     texts
 }
 
-/// The statement that lists the triggers of the database's tables: each one's table, and its own name.
+/// The statement that lists the triggers of the database's tables: each one's table, its own name, and whether it is one of
+/// change capture that an earlier version of Bobak created.
 #[must_use]
 pub const fn list_triggers(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Sqlite => {
-            "SELECT tbl_name, name FROM main.sqlite_master WHERE type = 'trigger' \
+            "SELECT tbl_name, name, name LIKE 'bobak!_log!_%' ESCAPE '!' AND \
+             sql NOT LIKE '%BEGIN /* bobak: log 2 */%' FROM main.sqlite_master WHERE type = 'trigger' \
              AND sql NOT LIKE '%BEGIN /* bobak: search */%'"
         }
         Dialect::Postgres => {
-            "SELECT c.relname::text, t.tgname::text FROM pg_trigger t \
+            "SELECT c.relname::text, t.tgname::text, t.tgname = 'bobak_log' FROM pg_trigger t \
              JOIN pg_class c ON c.oid = t.tgrelid \
              WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND c.relnamespace = \
              (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
         }
         Dialect::MariaDb | Dialect::MySql => {
-            "SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME FROM information_schema.TRIGGERS \
+            "SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, 0 FROM information_schema.TRIGGERS \
              WHERE EVENT_OBJECT_SCHEMA = DATABASE()"
         }
-    }
-}
-
-/// The statements that drop the triggers of change capture.
-pub(crate) fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
-    let own = |name: &str| quote(dialect, name);
-    let (name, log) = (own(table.name()), own(&format!("{LOG_PREFIX}{}", table.name())));
-    match dialect {
-        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => {
-            let drop = |(verb, _): &(&str, u8)| drop_trigger(dialect, table, verb);
-            VERBS.iter().map(drop).collect()
-        }
-        Dialect::Postgres => vec![
-            format!("DROP TRIGGER IF EXISTS bobak_lock ON {name}"),
-            format!("DROP TRIGGER IF EXISTS bobak_whole ON {name}"),
-            format!("DROP TRIGGER IF EXISTS bobak_log ON {name}"),
-            format!("DROP FUNCTION IF EXISTS {log}()"),
-        ],
     }
 }
 
@@ -308,119 +293,6 @@ pub(crate) fn shared(dialect: Dialect) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// The verbs of triggers, with their numbers in a log.
-const VERBS: [(&str, u8); 3] = [("INSERT", 1), ("UPDATE", 2), ("DELETE", 3)];
-
-fn trigger_name(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
-    quote(dialect, &format!("{LOG_PREFIX}{}_{}", verb.to_ascii_lowercase(), table.name()))
-}
-
-fn drop_trigger(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
-    format!("DROP TRIGGER IF EXISTS {}", trigger_name(dialect, table, verb))
-}
-
-fn triggers(dialect: Dialect, table: &TableSchema, log: &TableSchema) -> Vec<String> {
-    let name = |name: &str| quote(dialect, name);
-    let (feed, seq, at) = (name(COUNTER_TABLE), name("seq"), name("at"));
-    let (latest, row) = match dialect {
-        Dialect::Sqlite => (
-            format!("max({at}, CAST((julianday('now') - 2440587.5) * 86400000000.0 AS INTEGER))"),
-            "",
-        ),
-        _ => (
-            format!("GREATEST({at}, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))"),
-            " FOR EACH ROW",
-        ),
-    };
-    let trigger = |(verb, number): (&str, u8)| {
-        let (columns, values) = images(dialect, table, log, number);
-        // MariaDB replaces a trigger without a moment in which there is none.
-        let create = if dialect == Dialect::MariaDb { "CREATE OR REPLACE" } else { "CREATE" };
-        let create = format!(
-            "{create} TRIGGER {trigger} AFTER {verb} ON {table}{row} BEGIN \
-             UPDATE {feed} SET {seq} = {seq} + 1, {at} = {latest}; \
-             INSERT INTO {log} ({seq}, {at}, {actor}, {kind}, {columns}) \
-             SELECT {seq}, {at}, {actor}, {number}, {values} FROM {feed}; END",
-            trigger = trigger_name(dialect, table, verb),
-            table = name(table.name()),
-            log = name(log.name()),
-            actor = name("who"),
-            kind = name("verb"),
-        );
-        let dropped = drop_trigger(dialect, table, verb);
-        Some(dropped).filter(|_| dialect != Dialect::MariaDb).into_iter().chain([create])
-    };
-    VERBS.into_iter().flat_map(trigger).collect()
-}
-
-/// The log's columns that a verb fills, and what with.
-fn images(dialect: Dialect, table: &TableSchema, log: &TableSchema, verb: u8) -> (String, String) {
-    let (mut columns, mut values) = (Vec::new(), Vec::new());
-    for (place, column) in table.columns().iter().enumerate() {
-        let sides = [
-            ("OLD", bobak_core::change_log::old_column(place), verb != 1),
-            ("NEW", bobak_core::change_log::new_column(place), verb != 3),
-        ];
-        for (side, place, _) in sides.into_iter().filter(|(_, _, filled)| *filled) {
-            let logged = log.columns().get(place).map_or("", |column| column.name.as_ref());
-            columns.push(quote(dialect, logged));
-            values.push(format!("{side}.{}", quote(dialect, &column.name)));
-        }
-    }
-    (columns.join(", "), values.join(", "))
-}
-
-fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
-    let dialect = Dialect::Postgres;
-    let (name, log_name) = (quote(dialect, table.name()), quote(dialect, log.name()));
-    let mut texts = drop_triggers(dialect, table);
-    texts.push(format!(
-        "CREATE OR REPLACE FUNCTION bobak_feed_lock() RETURNS trigger LANGUAGE plpgsql AS \
-         $bobak$ BEGIN PERFORM pg_advisory_xact_lock({LOCK}); RETURN NULL; END $bobak$"
-    ));
-    texts.push(
-        "CREATE OR REPLACE FUNCTION bobak_feed_whole() RETURNS trigger LANGUAGE plpgsql AS \
-         $bobak$ BEGIN RAISE EXCEPTION 'the table is tracked: delete its rows, TRUNCATE would \
-         not be captured' USING ERRCODE = 'feature_not_supported'; END $bobak$"
-            .to_owned(),
-    );
-    let insert = |(verb, number): (&str, u8)| {
-        let (columns, values) = images(dialect, table, log, number);
-        format!(
-            "IF TG_OP = '{verb}' THEN INSERT INTO {log_name} (seq, at, who, verb, {columns}) \
-             VALUES (number, moment, caller, {number}, {values}); END IF; "
-        )
-    };
-    let inserts: String = VERBS.into_iter().map(insert).collect();
-    let body = format!(
-        "DECLARE \
-         moment int8 := (extract(epoch FROM clock_timestamp()) * 1000000)::int8; \
-         known int8; number int8; \
-         caller text := coalesce(nullif(current_setting('bobak.actor', true), ''), \
-         (SELECT who FROM {COUNTER_TABLE})); \
-         BEGIN SELECT last_value INTO known FROM bobak_feed_at; \
-         IF known < moment THEN PERFORM setval('bobak_feed_at', moment); \
-         ELSE moment := known; END IF; number := nextval('bobak_feed_seq'); \
-         {inserts}RETURN NULL; END"
-    );
-    // A string in single quotes: a name may contain whatever ends one in dollars.
-    let mut function = Writer::new(dialect);
-    function.raw("CREATE FUNCTION ").name(log.name());
-    function.raw("() RETURNS trigger LANGUAGE plpgsql AS ").literal(ValueRef::Text(&body));
-    texts.push(function.into_text());
-    for (trigger, when, each, function) in [
-        ("bobak_lock", "BEFORE INSERT OR UPDATE OR DELETE", "STATEMENT", "bobak_feed_lock"),
-        ("bobak_whole", "BEFORE TRUNCATE", "STATEMENT", "bobak_feed_whole"),
-        ("bobak_log", "AFTER INSERT OR UPDATE OR DELETE", "ROW", log_name.as_str()),
-    ] {
-        texts.push(format!(
-            "CREATE TRIGGER {trigger} {when} ON {name} FOR EACH {each} \
-             EXECUTE FUNCTION {function}()"
-        ));
-    }
-    texts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,13 +315,15 @@ mod tests {
         let texts = track(Dialect::Sqlite, &city(), None, TRACK).unwrap();
         let update = texts.iter().find(|text| text.contains("AFTER UPDATE")).unwrap();
         assert!(update.starts_with(
-            "CREATE TRIGGER \"bobak_log_update_city\" AFTER UPDATE ON \"city\" BEGIN UPDATE \
-             \"bobak_feed\" SET \"seq\" = \"seq\" + 1, \"at\" = max("
+            "CREATE TRIGGER \"bobak_log_update_city\" AFTER UPDATE ON \"city\" BEGIN \
+             /* bobak: log 2 */ UPDATE \"bobak_feed\" SET \"seq\" = \"seq\" + 1, \"at\" = max("
         ));
-        assert!(update.ends_with(
-            "INSERT INTO \"bobak_log_city\" (\"seq\", \"at\", \"who\", \"verb\", \"old_id\", \
-             \"new_id\", \"old_name\", \"new_name\") SELECT \"seq\", \"at\", \"who\", 2, \
-             OLD.\"id\", NEW.\"id\", OLD.\"name\", NEW.\"name\" FROM \"bobak_feed\"; END"
+        assert!(update.contains(
+            " INSERT INTO \"bobak_log_city\" (\"seq\", \"at\", \"who\", \"verb\", \"old_id\", \
+             \"new_id\", \"old_name\", \"new_name\") SELECT \"bobak_feed\".\"seq\", \
+             \"bobak_feed\".\"at\", \"bobak_feed\".\"who\", CASE WHEN bobak_row.\"id\" IS NULL THEN 3 \
+             ELSE 2 END, OLD.\"id\", bobak_row.\"id\", OLD.\"name\", bobak_row.\"name\" FROM \
+             \"bobak_feed\" LEFT JOIN \"city\" AS bobak_row ON bobak_row.\"id\" = NEW.\"id\" WHERE "
         ));
     }
 

@@ -1,6 +1,6 @@
 //! Tracking tables: recording their changes.
 
-use bobak_changes::is_tracked;
+use bobak_changes::is_tracked_as_now;
 use bobak_core::{Engine, Result, SchemaChange, TableSchema};
 use std::any::TypeId;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) fn track_missing(
 }
 
 fn track(engine: &dyn Engine, table: &Arc<TableSchema>, options: TrackOptions) -> Result<bool> {
-    if is_tracked(&*engine.session()?, table.name())? {
+    if is_tracked_as_now(&*engine.session()?, table.name())? {
         return Ok(false);
     }
     let (table, history) = (Arc::clone(table), options.history);

@@ -2,7 +2,9 @@
 
 use super::Db;
 use crate::changes::{Changes, Keep, TrackOptions};
-use bobak_changes::{ActorEngine, Consumer, consumers, is_tracked, remove_consumer, tracked};
+use bobak_changes::{
+    ActorEngine, Consumer, consumers, is_tracked_as_now, remove_consumer, tracked,
+};
 use bobak_core::{Error, ErrorKind, Record, Result, SchemaChange, TableSchema};
 use bobak_operations::retention;
 use bobak_sql::changes_rows;
@@ -116,8 +118,8 @@ impl Db {
         engine.alter(&[SchemaChange::Track { table, history }])
     }
 
-    /// Tracks every table of the main engine that is not tracked yet, and those that SQL altered or recreated; returns their
-    /// names. To also track tables that are created later, call it again.
+    /// Tracks every table of the main engine that is not tracked yet, those that SQL altered or recreated, and those whose triggers
+    /// an earlier version of Bobak created; returns their names. To also track tables that are created later, call it again.
     ///
     /// # Errors
     /// As [`track_table`](Self::track_table), for the first table that cannot be tracked.
@@ -125,7 +127,7 @@ impl Db {
         let engine = self.main_engine()?;
         let mut names = Vec::new();
         for table in engine.tables()? {
-            if !is_tracked(&*engine.session()?, table.name())? {
+            if !is_tracked_as_now(&*engine.session()?, table.name())? {
                 names.push(table.name().to_owned());
                 let (table, history) = (Arc::new(table), options.history);
                 engine.alter(&[SchemaChange::Track { table, history }])?;
@@ -135,12 +137,12 @@ impl Db {
     }
 
     /// Whether a table of the main engine is tracked, and its change log fits the table: not after SQL that altered it, or
-    /// dropped and recreated it.
+    /// dropped and recreated it, nor if an earlier version of Bobak created its triggers. Tracking it again makes it so.
     ///
     /// # Errors
     /// `Schema` if a tracked table does not exist; those of the engine.
     pub fn is_tracked(&self, name: &str) -> Result<bool> {
-        is_tracked(&*self.main_engine()?.session()?, name)
+        is_tracked_as_now(&*self.main_engine()?.session()?, name)
     }
 
     /// Stops tracking a table of the main engine, and deletes its recorded changes.

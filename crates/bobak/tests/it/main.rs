@@ -29,6 +29,7 @@ mod cache;
 mod cache_outdated; // records that another program has written
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod callers_of_servers; // callers with few permissions, on servers with tables of other programs
+mod capture_triggers; // other triggers, roles, schemas and partitions
 mod change_capture;
 mod combined_queries; // unions, and queries of rows
 mod composite_relations; // over foreign keys of several fields

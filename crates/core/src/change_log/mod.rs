@@ -18,7 +18,7 @@ pub use layout::{
     LAYOUT_TABLE, layout, layout_before, layout_before_alteration, layout_schema, untracked_text,
 };
 pub use moves::TableMoves;
-pub use trigger::{Trigger, is_capture_trigger, is_captured};
+pub use trigger::{Trigger, is_capture_trigger, is_captured, is_captured_as_now};
 
 use crate::{ColumnRole, ColumnSchema, Error, ErrorKind, Result, TableSchema, Type};
 use std::sync::{Arc, OnceLock};

@@ -150,6 +150,7 @@ pub fn triggers(server: &mut dyn SqlServer) -> Result<Vec<bobak_core::change_log
     let trigger = |row: Vec<String>| bobak_core::change_log::Trigger {
         table: part(&row, 0).to_owned(),
         name: part(&row, 1).to_owned(),
+        is_outdated: part(&row, 2) == "1",
     };
     Ok(rows.into_iter().map(trigger).collect())
 }

@@ -143,7 +143,8 @@ pub fn triggers(server: &mut dyn SqlServer) -> Result<Vec<bobak_core::change_log
     let mut triggers = Vec::new();
     let sql = crate::list_triggers(SQL);
     server.ask(sql, &[], &mut |row| {
-        let trigger = bobak_core::change_log::Trigger { table: text(row, 0), name: text(row, 1) };
+        let (table, name, is_outdated) = (text(row, 0), text(row, 1), integer(row, 2) != 0);
+        let trigger = bobak_core::change_log::Trigger { table, name, is_outdated };
         triggers.push(trigger);
     })?;
     Ok(triggers)

@@ -63,7 +63,11 @@ pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<Trigger>> {
     let rows = connection.all_rows(list_triggers(Dialect::Sqlite), &[])?;
     let trigger = |row: Vec<Value<'static>>| {
         let mut row = row.into_iter();
-        Trigger { table: column::text(row.next()), name: column::text(row.next()) }
+        Trigger {
+            table: column::text(row.next()),
+            name: column::text(row.next()),
+            is_outdated: row.next() == Some(Value::Int(1)),
+        }
     };
     Ok(rows.into_iter().map(trigger).collect())
 }
