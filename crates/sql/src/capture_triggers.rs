@@ -66,10 +66,10 @@ pub(crate) fn insert_change(
 ) -> String {
     let name = |name: &str| quote(dialect, name);
     let feed = name(COUNTER_TABLE);
-    let [seq, at, who] = ["seq", "at", "who"].map(name);
+    let [seq, at, actor] = ["seq", "at", "who"].map(name);
     format!(
-        "INSERT INTO {log} ({seq}, {at}, {who}, {kind}, {columns}) \
-         SELECT {feed}.{seq}, {feed}.{at}, {feed}.{who}, {verb}, {values} FROM {feed}{from};",
+        "INSERT INTO {log} ({seq}, {at}, {actor}, {kind}, {columns}) \
+         SELECT {feed}.{seq}, {feed}.{at}, {feed}.{actor}, {verb}, {values} FROM {feed}{from};",
         log = name(log.name()),
         kind = name("verb"),
     )

@@ -1,7 +1,7 @@
 //! The triggers of change capture on PostgreSQL.
 //!
-//! The function that writes a log runs with the rights of the role that tracked the table, so that roles that may write the
-//! table need no rights to its log. Its `search_path` is fixed, and it names all tables with their schema: a writer may have
+//! The function that writes a log runs with the permissions of the role that tracked the table, so that roles that may write the
+//! table need no permissions on its log. Its `search_path` is fixed, and it names all tables with their schema: a writer may have
 //! any `search_path`. The schema is the one that is current when the table is tracked, which only the server knows, so a
 //! `DO` block puts the function together.
 //!
@@ -97,19 +97,19 @@ fn create_function(table: &TableSchema, log: &TableSchema) -> String {
         "() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, \
          pg_temp AS ",
     );
-    let mut rights = SchemaText::default();
-    rights.raw(" ON FUNCTION ").own(&function).raw("()");
+    let mut grants = SchemaText::default();
+    grants.raw(" ON FUNCTION ").own(&function).raw("()");
     // Strings in single quotes: a name may contain whatever ends one in dollars.
     let block = format!(
         "DECLARE own text := quote_ident(current_schema()); BEGIN \
          EXECUTE {start} || quote_literal({body}); \
-         EXECUTE 'REVOKE ALL' || {rights} || ' FROM PUBLIC'; \
-         EXECUTE 'GRANT EXECUTE' || {rights} || ' TO ' || (SELECT quote_ident(r.rolname) \
+         EXECUTE 'REVOKE ALL' || {grants} || ' FROM PUBLIC'; \
+         EXECUTE 'GRANT EXECUTE' || {grants} || ' TO ' || (SELECT quote_ident(r.rolname) \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_roles r ON r.oid = c.relowner \
          WHERE c.oid = (own || {table})::regclass); END",
         start = start.0,
         body = body(table, log).0,
-        rights = rights.0,
+        grants = grants.0,
         table = literal(&format!(".{name}")),
     );
     format!("DO {}", literal(&block))

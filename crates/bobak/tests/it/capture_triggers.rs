@@ -170,7 +170,7 @@ mod postgres {
     }
 
     #[test]
-    fn roles_that_may_write_the_table_need_no_other_rights() {
+    fn roles_that_may_write_the_table_need_no_other_permissions() {
         on_postgres(|url| {
             let db = Db::open(url).unwrap();
             let role = format!("w{}", std::process::id());
@@ -191,7 +191,7 @@ mod postgres {
             one("INSERT INTO t VALUES (1, 'new')").unwrap();
             session.control(bobak::engine::TransactionControl::Commit).unwrap();
             drop(session);
-            // Nobody else may call the function, which writes to the log with the rights of its owner.
+            // Nobody else may call the function, which writes to the log with the permissions of its owner.
             let may = "SELECT has_function_privilege(?, 'bobak_log_t()', 'execute')::int::int8";
             assert_eq!(db.sql::<i64>(may, (role.as_str(),)).unwrap(), [0]);
             assert_eq!(names(&db).len(), 1);
