@@ -133,22 +133,7 @@ pub(crate) fn of_key(
     parts.join(join)
 }
 
-/// The statements that drop the triggers of change capture.
-pub(crate) fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
-    let own = |name: &str| quote(dialect, name);
-    let (name, log) = (own(table.name()), own(&format!("{LOG_PREFIX}{}", table.name())));
-    match dialect {
-        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => {
-            let drop = |(verb, _): &(&str, u8)| drop_trigger(dialect, table, verb);
-            VERBS.iter().map(drop).collect()
-        }
-        Dialect::Postgres => vec![
-            format!("DROP TRIGGER IF EXISTS bobak_lock ON {name}"),
-            format!("DROP TRIGGER IF EXISTS bobak_whole ON {name}"),
-            format!("DROP TRIGGER IF EXISTS \"{CAPTURE_TRIGGER}\" ON {name}"),
-            // That of earlier versions.
-            format!("DROP TRIGGER IF EXISTS bobak_log ON {name}"),
-            format!("DROP FUNCTION IF EXISTS {log}()"),
-        ],
-    }
+/// What drops the triggers on SQLite, MariaDB and MySQL.
+pub(crate) fn drop_verb_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    VERBS.iter().map(|(verb, _)| drop_trigger(dialect, table, verb)).collect()
 }

@@ -6,10 +6,10 @@
 //! a statement's first row, and numbers come from a sequence: with a counter row, two transactions that update one row would
 //! conflict there.
 
-use crate::capture_triggers::{LOCK, drop_triggers, mysql_triggers};
+use crate::capture_triggers::{LOCK, drop_verb_triggers, mysql_triggers};
 use crate::dialect::quote;
 use crate::log_moves::note_text;
-use crate::postgres_capture::postgres_triggers;
+use crate::postgres_capture::{drop_postgres_triggers, postgres_triggers};
 use crate::sqlite_capture::sqlite_triggers;
 use crate::writer::Writer;
 use crate::{Dialect, add_column, create_table};
@@ -242,8 +242,11 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
              AND sql NOT LIKE '%BEGIN /* bobak: search */%'"
         }
         Dialect::Postgres => {
-            "SELECT c.relname::text, t.tgname::text, t.tgname = 'bobak_log' FROM pg_trigger t \
-             JOIN pg_class c ON c.oid = t.tgrelid \
+            "SELECT c.relname::text, t.tgname::text, t.tgname = 'bobak_log' OR t.tgname = \
+             '!bobak_log' AND c.relkind = 'p' AND EXISTS (SELECT 1 FROM pg_partition_tree(c.oid) p \
+             JOIN pg_class r ON r.oid = p.relid WHERE r.relkind IN ('r', 'p') AND NOT EXISTS \
+             (SELECT 1 FROM pg_trigger w WHERE w.tgrelid = p.relid AND w.tgname = 'bobak_whole')) \
+             FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid \
              WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND c.relnamespace = \
              (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
         }
@@ -251,6 +254,14 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
             "SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, 0 FROM information_schema.TRIGGERS \
              WHERE EVENT_OBJECT_SCHEMA = DATABASE()"
         }
+    }
+}
+
+/// The statements that drop the triggers of change capture.
+pub(crate) fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    match dialect {
+        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => drop_verb_triggers(dialect, table),
+        Dialect::Postgres => drop_postgres_triggers(table),
     }
 }
 

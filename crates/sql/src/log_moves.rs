@@ -1,8 +1,8 @@
 //! Statements for the change log of a table that is renamed, or whose columns are renamed or dropped: see [`TableMoves`].
 
-use crate::capture_triggers::{LOCK, drop_triggers};
+use crate::capture_triggers::LOCK;
 use crate::dialect::quote;
-use crate::feed::{gap, push_counter, push_last_change, shared, track};
+use crate::feed::{drop_triggers, gap, push_counter, push_last_change, shared, track};
 use crate::writer::Writer;
 use crate::{Dialect, TrackReason};
 use bobak_core::change_log::{

@@ -12,11 +12,11 @@
 //! all changes up to the end of the transaction are logged with the row that is stored by then.
 
 use crate::Dialect;
-use crate::capture_triggers::{CAPTURE_TRIGGER, LOCK, VERBS, drop_triggers, images, of_key, sides};
+use crate::capture_triggers::{CAPTURE_TRIGGER, LOCK, VERBS, images, of_key, sides};
 use crate::dialect::quote;
 use crate::writer::Writer;
-use bobak_core::change_log::COUNTER_TABLE;
-use bobak_core::{TableSchema, ValueRef};
+use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
+use bobak_core::{TableSchema, Type, ValueRef};
 
 /// The setting that tells that a trigger has changed a row in this transaction.
 const NESTED: &str = "current_setting('bobak.nested', true) = 'on'";
@@ -61,15 +61,18 @@ fn literal(text: &str) -> String {
 pub(crate) fn postgres_triggers(table: &TableSchema, log: &TableSchema) -> Vec<String> {
     let dialect = Dialect::Postgres;
     let (name, log_name) = (quote(dialect, table.name()), quote(dialect, log.name()));
-    let mut texts = drop_triggers(dialect, table);
+    let mut texts = drop_postgres_triggers(table);
     texts.push(format!(
         "CREATE OR REPLACE FUNCTION bobak_feed_lock() RETURNS trigger LANGUAGE plpgsql AS \
          $bobak$ BEGIN PERFORM pg_catalog.pg_advisory_xact_lock({LOCK}); RETURN NULL; END $bobak$"
     ));
     texts.push(
         "CREATE OR REPLACE FUNCTION bobak_feed_whole() RETURNS trigger LANGUAGE plpgsql AS \
-         $bobak$ BEGIN RAISE EXCEPTION 'the table is tracked: delete its rows, TRUNCATE would \
-         not be captured' USING ERRCODE = 'feature_not_supported'; END $bobak$"
+         $bobak$ BEGIN IF EXISTS (SELECT 1 FROM pg_catalog.pg_trigger WHERE tgrelid = TG_RELID \
+         AND tgname IN ('!bobak_log', 'bobak_log')) THEN \
+         RAISE EXCEPTION 'the table is tracked: delete its rows, TRUNCATE would \
+         not be captured' USING ERRCODE = 'feature_not_supported'; END IF; \
+         RETURN NULL; END $bobak$"
             .to_owned(),
     );
     texts.push(create_function(table, log));
@@ -83,7 +86,39 @@ pub(crate) fn postgres_triggers(table: &TableSchema, log: &TableSchema) -> Vec<S
              EXECUTE FUNCTION {function}()"
         ));
     }
+    texts.push(of_partitions(
+        table,
+        "CREATE TRIGGER bobak_whole BEFORE TRUNCATE ON %s FOR EACH STATEMENT \
+         EXECUTE FUNCTION bobak_feed_whole()",
+    ));
     texts
+}
+
+/// What drops the triggers and their function.
+pub(crate) fn drop_postgres_triggers(table: &TableSchema) -> Vec<String> {
+    let name = quote(Dialect::Postgres, table.name());
+    let function = quote(Dialect::Postgres, &format!("{LOG_PREFIX}{}", table.name()));
+    // The last one is of earlier versions.
+    let names = ["bobak_lock", "bobak_whole", CAPTURE_TRIGGER, "bobak_log"];
+    let drop = |trigger| format!("DROP TRIGGER IF EXISTS \"{trigger}\" ON {name}");
+    let mut texts: Vec<_> = names.into_iter().map(drop).collect();
+    texts.push(of_partitions(table, "DROP TRIGGER IF EXISTS bobak_whole ON %s"));
+    texts.push(format!("DROP FUNCTION IF EXISTS {function}()"));
+    texts
+}
+
+/// Runs a statement for each partition: the server gives them the table's row triggers only.
+fn of_partitions(table: &TableSchema, statement: &str) -> String {
+    let name = quote(Dialect::Postgres, table.name());
+    let block = format!(
+        "DECLARE part regclass; BEGIN FOR part IN SELECT p.relid FROM \
+         pg_partition_tree(to_regclass({name})) p JOIN pg_class c ON c.oid = p.relid \
+         WHERE p.level > 0 AND c.relkind IN ('r', 'p') LOOP \
+         EXECUTE format({statement}, part); END LOOP; END",
+        name = literal(&name),
+        statement = literal(statement),
+    );
+    format!("DO {}", literal(&block))
 }
 
 /// What creates the function that writes the log. Of other roles, only the table's owner may create triggers with it, which a
@@ -101,7 +136,10 @@ fn create_function(table: &TableSchema, log: &TableSchema) -> String {
     grants.raw(" ON FUNCTION ").own(&function).raw("()");
     // Strings in single quotes: a name may contain whatever ends one in dollars.
     let block = format!(
-        "DECLARE own text := quote_ident(current_schema()); BEGIN \
+        "DECLARE own text := quote_ident(current_schema()); \
+         padded text[] := ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a \
+         JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = (own || {table})::regclass \
+         AND 'bpchar'::regtype IN (t.oid, t.typbasetype)); BEGIN \
          EXECUTE {start} || quote_literal({body}); \
          EXECUTE 'REVOKE ALL' || {grants} || ' FROM PUBLIC'; \
          EXECUTE 'GRANT EXECUTE' || {grants} || ' TO ' || (SELECT quote_ident(r.rolname) \
@@ -131,15 +169,36 @@ fn body(table: &TableSchema, log: &TableSchema) -> SchemaText {
     body.raw(", moment); ELSE moment := known; END IF; number := nextval(");
     body.sequence("bobak_feed_seq").raw("); ");
     for (verb, number) in VERBS {
-        let (columns, values) = images(Dialect::Postgres, table, log, sides(number));
+        let (columns, _) = images(Dialect::Postgres, table, log, sides(number));
         body.raw(&format!("IF operation = '{verb}' THEN INSERT INTO "));
         body.own(&quote(Dialect::Postgres, log.name())).raw(&format!(
-            " (seq, at, who, verb, {columns}) VALUES (number, moment, caller, {number}, \
-             {values}); END IF; "
+            " (seq, at, who, verb, {columns}) VALUES (number, moment, caller, {number}"
         ));
+        values(&mut body, table, number);
+        body.raw("); END IF; ");
     }
     body.raw("RETURN NULL; END");
     body
+}
+
+/// Appends the values before and after. Those of the type `char(n)` keep the spaces that a cast to text removes.
+fn values(body: &mut SchemaText, table: &TableSchema, verb: u8) {
+    for column in table.columns() {
+        let name = quote(Dialect::Postgres, &column.name);
+        for side in sides(verb).into_iter().flatten() {
+            let value = format!(", {side}.{name}");
+            if column.ty != Type::Text || column.declared.is_some() {
+                body.raw(&value);
+                continue;
+            }
+            body.append(&format!(
+                "CASE WHEN {} = ANY (padded) THEN {} ELSE {} END",
+                literal(&column.name),
+                literal(&format!(", textin(bpcharout({side}.{name}))")),
+                literal(&value),
+            ));
+        }
+    }
 }
 
 /// Once a trigger has changed a row, the changes are those that lead to the stored rows.

@@ -327,6 +327,8 @@ fn define_collation(writer: &mut Writer<'_>, column: &ColumnSchema) {
         Dialect::Sqlite => {
             writer.raw(writer.dialect.collate(column.collation));
         }
+        // A number of any length is a text here only.
+        Dialect::Postgres if column.declared.as_deref() == Some(crate::LONG_DECIMAL) => {}
         Dialect::Postgres if column.storage == Storage::Text && column.ty != Type::Json => {
             writer.raw(writer.dialect.collate(column.collation));
         }

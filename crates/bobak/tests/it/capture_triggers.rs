@@ -269,4 +269,100 @@ mod postgres {
             }
         });
     }
+
+    #[test]
+    fn values_of_fixed_length_and_numbers_of_any_length_are_logged_as_they_are_read() {
+        on_postgres(|url| {
+            let db = Db::open(url).unwrap();
+            let table = "CREATE TABLE t (id BIGINT PRIMARY KEY, \"c'\" CHAR(5), v VARCHAR(5), \
+                         d code, n NUMERIC, m NUMERIC(30,4))";
+            sql(&db, &["CREATE DOMAIN code AS CHAR(4)", table]);
+            db.track_table("t", TrackOptions::new()).unwrap();
+            let copy = Copy::new(&db);
+            sql(
+                &db,
+                &[
+                    "INSERT INTO t VALUES (1, 'ab', 'ab ', 'x', 1.500, 1.5), (2, NULL, NULL, NULL, NULL, NULL)",
+                ],
+            );
+            copy.check("insert");
+            sql(&db, &["UPDATE t SET \"c'\" = 'c', d = 'y ', n = 12345678901234567890.123"]);
+            copy.check("update");
+            let text = "SELECT '<' || old_d || '>' FROM bobak_log_t WHERE old_d IS NOT NULL";
+            assert_eq!(db.sql::<String>(text, ()).unwrap(), ["<x   >"]);
+        });
+    }
+
+    #[test]
+    fn partitions_are_not_truncated_unless_they_are_detached() {
+        on_postgres(|url| {
+            let db = Db::open(url).unwrap();
+            sql(
+                &db,
+                &[
+                    "CREATE TABLE t (id BIGINT PRIMARY KEY, v TEXT) PARTITION BY RANGE (id)",
+                    "CREATE TABLE a PARTITION OF t FOR VALUES FROM (0) TO (10)",
+                    "CREATE TABLE b PARTITION OF t FOR VALUES FROM (10) TO (20)",
+                ],
+            );
+            db.track_table("t", TrackOptions::new()).unwrap();
+            let copy = Copy::new(&db);
+            sql(
+                &db,
+                &["INSERT INTO t VALUES (1, 'a'), (11, 'b')", "UPDATE t SET id = 12 WHERE id = 1"],
+            );
+            copy.check("moved to another partition");
+            let engine = db.engine().unwrap();
+            let truncate = |name: &str| {
+                engine.session().unwrap().execute(&format!("TRUNCATE {name}"), &[]).map(drop)
+            };
+            for name in ["t", "a", "b"] {
+                assert_eq!(truncate(name).unwrap_err().kind(), ErrorKind::Unsupported, "{name}");
+            }
+            sql(&db, &["ALTER TABLE t DETACH PARTITION a"]);
+            truncate("a").unwrap();
+            // A later partition, until the table is tracked again.
+            sql(&db, &["CREATE TABLE c PARTITION OF t FOR VALUES FROM (20) TO (30)"]);
+            sql(&db, &["INSERT INTO t VALUES (21, 'c')"]);
+            copy.check("a later partition");
+            assert!(!db.is_tracked("t").unwrap());
+            db.track_table("t", TrackOptions::new()).unwrap();
+            assert!(db.is_tracked("t").unwrap() && truncate("c").is_err());
+            copy.check("tracked again");
+            db.untrack_table("t").unwrap();
+            truncate("t").unwrap();
+        });
+    }
+
+    #[test]
+    fn a_table_that_others_inherit_from_cannot_be_tracked() {
+        on_postgres(|url| {
+            let db = Db::open(url).unwrap();
+            sql(&db, &["CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u () INHERITS (t)"]);
+            let error = db.track_table("t", TrackOptions::new()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert!(error.message().contains("'u' inherits"), "{error}");
+        });
+    }
+}
+
+#[cfg(feature = "mysql")]
+#[test]
+fn tables_without_transactions_cannot_be_tracked() {
+    crate::engines::on_mariadb(|url| {
+        let db = Db::open(url).unwrap();
+        for engine in ["MyISAM", "Aria", "InnoDB"] {
+            let text = format!("CREATE TABLE {engine} (id BIGINT PRIMARY KEY) ENGINE = {engine}");
+            db.engine().unwrap().session().unwrap().execute(&text, &[]).unwrap();
+            let tracked = db.track_table(engine, TrackOptions::new());
+            if engine == "InnoDB" {
+                tracked.unwrap();
+                continue;
+            }
+            let error = tracked.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert!(error.message().contains(engine), "{error}");
+        }
+        assert_eq!(db.tracked_tables().unwrap(), ["InnoDB"]);
+    });
 }

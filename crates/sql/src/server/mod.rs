@@ -9,6 +9,7 @@ pub mod mysql_alter;
 pub mod mysql_catalog;
 pub mod mysql_details;
 pub mod mysql_errors;
+mod mysql_tracking;
 pub mod postgres_alter;
 pub mod postgres_catalog;
 pub mod postgres_details;

@@ -312,6 +312,7 @@ fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<V
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
             check_tracked_name(&table)?;
+            super::mysql_tracking::reject_without_transactions(server, &table)?;
             let triggers = mysql_catalog::triggers(server)?;
             let captured = change_log::is_captured(&triggers, table.name());
             let reason = TrackReason::Track { captured, history: *history };

@@ -218,6 +218,7 @@ pub fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Resu
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(server, table)?;
             check(&change_log::log_schema(&table, *history)?)?;
+            reject_inherited(server, &table)?;
             let triggers = postgres_catalog::triggers(server)?;
             let captured = change_log::is_captured(&triggers, table.name());
             let reason = TrackReason::Track { captured, history: *history };
@@ -244,6 +245,24 @@ pub fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Resu
         },
         _ => Ok(Vec::new()),
     }
+}
+
+const CHILDREN: &str = "SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+    JOIN pg_class p ON p.oid = i.inhparent WHERE NOT c.relispartition AND p.relname = $1 \
+    AND p.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
+
+/// Rejects to track a table that other tables inherit from: it has their rows, and its triggers do not see them.
+fn reject_inherited(server: &mut dyn SqlServer, table: &TableSchema) -> Result<()> {
+    let mut child = None;
+    server.ask(CHILDREN, &[Value::from(table.name())], &mut |row| {
+        child = Some(postgres_catalog::text(row, 0));
+    })?;
+    let Some(child) = child else { return Ok(()) };
+    let message = format!(
+        "the table '{child}' inherits from it: its rows are read with those of the table, and their \
+         changes set off no trigger of the table, so it cannot be tracked"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()))
 }
 
 /// The most bytes of a name: the server cuts longer ones, silently.
