@@ -74,10 +74,7 @@ impl<'a> TableAccess<'a> {
     ) -> Result<Option<Vec<Value<'static>>>> {
         let _at = CallSite::enter();
         match (verb, outcome) {
-            (_, Outcome::Updated(GeneratedKey::Int(key))) => Ok(Some(vec![Value::Int(*key)])),
-            (_, Outcome::Updated(GeneratedKey::Uuid(key))) => {
-                Ok(Some(vec![Value::from(key.as_bytes().to_vec())]))
-            }
+            (_, Outcome::Updated(key)) => Ok(Some(vec![key_value(*key)])),
             (Verb::UpsertOn(_), Outcome::Changed(_)) => {
                 let (table, fields) = (&self.schema, FieldSet::EMPTY);
                 // The row has the values that were written.
@@ -318,6 +315,14 @@ impl<'a> TableAccess<'a> {
     #[cold]
     pub(crate) fn in_table(&self, error: Error) -> Error {
         error.in_table(self.schema.name())
+    }
+}
+
+/// A key of an outcome, in stored form.
+pub(crate) fn key_value(key: GeneratedKey) -> Value<'static> {
+    match key {
+        GeneratedKey::Int(key) => Value::Int(key),
+        GeneratedKey::Uuid(key) => Value::from(key.as_bytes().to_vec()),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Tables that no struct describes.
 
-use crate::access::TableAccess;
+use crate::access::{TableAccess, key_value};
 use crate::handle::SessionSource;
 use crate::parameters::Parameters;
 use crate::rows::RowCursor;
 use bobak_core::{
-    Assignment, Column, DynRow, Engine, Error, ErrorKind, Expr, FieldSet, Filter, FromRow,
-    GeneratedKey, Outcome, Parameter, PartialInsert, Query, Result, ResultColumn, Row, Selection,
-    SelectionPart, TableSchema, Value, Verb, prepare_dynamic_insert, prepare_update,
+    Assignment, Column, DynRow, Engine, Error, ErrorKind, Expr, FieldSet, Filter, FromRow, Outcome,
+    Parameter, PartialInsert, Query, Result, ResultColumn, Row, Selection, SelectionPart,
+    TableSchema, Value, Verb, prepare_dynamic_insert, prepare_update,
 };
 use std::sync::Arc;
 
@@ -132,8 +132,8 @@ impl<'a> DynTable<'a> {
         let mut values = accept(schema, given, values)?;
         prepare_dynamic_insert(schema, &mut values)?;
         let outcome = self.access.write_as(&self.schema_for(given), verb, fields, &values)?;
-        if let Outcome::Inserted(Some(GeneratedKey::Int(id))) = outcome {
-            return Ok(vec![Value::Int(id)]);
+        if let Outcome::Inserted(Some(key)) = outcome {
+            return Ok(vec![key_value(key)]);
         }
         if let Some(key) = self.access.updated_key(verb, &outcome, &mut values)? {
             return Ok(key);

@@ -1,13 +1,15 @@
 //! Records that are inserted together with new records that refer to them.
 
+use crate::access::{TableAccess, key_value};
 use crate::handle::SessionSource;
 use crate::table::Table;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    ColumnPair, Error, ErrorKind, FieldSet, GeneratedKey, Key, OnError, Outcome, Record, Result,
-    Session, TableSchema, ToMany, Value, Verb, Write, WriteBatch, atomically, check_loaded,
-    prepare_insert,
+    ColumnPair, Error, ErrorKind, Expr, FieldSet, GeneratedKey, Key, OnError, Outcome, Record,
+    Result, Select, Session, Source, TableSchema, ToMany, Value, Verb, Write, WriteBatch,
+    atomically, check_loaded, prepare_insert,
 };
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -16,8 +18,8 @@ const PART_BYTES: usize = 4 << 20;
 
 /// A new record with new records that refer to it, nested to any depth: for [`Table::insert_nested`].
 ///
-/// Each record that is added by [`with`](NestedRecord::with) gets the key of the record above in its reference, whatever it
-/// has there. A record converts into one without others (`From`).
+/// Each record that is added by [`with`](NestedRecord::with) gets the key of the record above in its reference, or the values
+/// that it refers to, whatever it has there: as they are written, after rules and hooks. A record converts into one without others (`From`).
 ///
 /// ```
 /// use bobak::prelude::*;
@@ -194,7 +196,12 @@ fn insert_levels(
         let NewLevel { table, depth, .. } = *level;
         let mut rows = std::mem::take(&mut level.rows);
         source.check_table(session, table)?;
-        insert_rows(session, table, &mut rows).map_err(|error| error.in_table(table.name()))?;
+        for row in &mut rows {
+            source.engines().normalize(source.engine_index(), table, &mut row.values)?;
+        }
+        insert_rows(session, table, &mut rows)
+            .and_then(|()| read_referenced(source, session, table, &mut rows))
+            .map_err(|error| error.in_table(table.name()))?;
         if depth == 0 {
             keys = rows.iter().map(key).collect();
         }
@@ -232,11 +239,11 @@ fn insert_rows(
     rows: &mut [NestedRow],
 ) -> Result<()> {
     let mut batch = WriteBatch::new();
-    let mut keys: Vec<Option<i64>> = Vec::with_capacity(rows.len());
+    let mut keys: Vec<Option<GeneratedKey>> = Vec::with_capacity(rows.len());
     let mut send = |batch: &mut WriteBatch| {
         let mut each = |outcome: Result<Outcome>| {
             keys.push(match outcome {
-                Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Some(key),
+                Ok(Outcome::Inserted(key)) => key,
                 _ => None,
             });
         };
@@ -256,9 +263,65 @@ fn insert_rows(
     if let &[column] = table.key() {
         for (row, key) in rows.iter_mut().zip(keys) {
             if let (Some(slot), Some(key)) = (row.values.get_mut(column), key) {
-                *slot = Value::Int(key);
+                *slot = key_value(key);
             }
         }
     }
     Ok(())
+}
+
+/// Reads the values, other than keys, that children of inserted rows refer to: hooks and triggers may have changed them.
+fn read_referenced(
+    source: &SessionSource<'_>,
+    session: &dyn Session,
+    table: &Arc<TableSchema>,
+    rows: &mut [NestedRow],
+) -> Result<()> {
+    let pairs = |row: &NestedRow| -> FieldSet {
+        let pairs = row.children.iter().flat_map(|(link, _)| &link.pairs);
+        pairs.map(|pair| pair.from).filter(|from| !table.key().contains(from)).collect()
+    };
+    let columns: FieldSet =
+        rows.iter().flat_map(|row| pairs(row).iter().collect::<Vec<_>>()).collect();
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let access = TableAccess::new(source.clone(), Arc::clone(table));
+    let mut select = Select::all(table);
+    select.order.clear();
+    select.columns = table.key().iter().copied().chain(columns.iter()).map(Expr::Column).collect();
+    for rows in rows.chunks_mut(access.most_keys()) {
+        read_columns(&access, session, &mut select, columns, rows)?;
+    }
+    Ok(())
+}
+
+/// Sets columns of rows to their stored values, which `select` reads after the key.
+fn read_columns(
+    access: &TableAccess<'_>,
+    session: &dyn Session,
+    select: &mut Select,
+    columns: FieldSet,
+    rows: &mut [NestedRow],
+) -> Result<()> {
+    let width = access.schema.key().len();
+    let (mut places, mut keys) = (HashMap::with_capacity(rows.len()), Vec::new());
+    for (at, row) in rows.iter().enumerate() {
+        let key = access.key_values(&row.values).into_iter().map(Value::into_owned);
+        let key: Vec<Value<'static>> = key.collect();
+        places.insert(access.folded(key.iter().map(Value::as_ref)), at);
+        keys.push(key);
+    }
+    select.condition = Some(access.any_key(keys));
+    session.query(&Source::Select(select), &mut |found| {
+        let at = places.get(&access.folded((0..width).map(|at| found.get(at))));
+        if let Some(row) = at.and_then(|&at| rows.get_mut(at)) {
+            for (at, column) in (width..).zip(columns.iter()) {
+                if let Some(slot) = row.values.get_mut(column) {
+                    *slot = found.get(at).to_owned();
+                }
+            }
+        }
+        Ok(true)
+    })
 }

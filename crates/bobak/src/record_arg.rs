@@ -1,8 +1,7 @@
 //! What a write sets in the caller's record.
 
-use bobak_core::{
-    GeneratedKey, Key, KeyGeneration, Outcome, Record, Result, TableSchema, Value, ValueRef, Verb,
-};
+use crate::access::key_value;
+use bobak_core::{Key, KeyGeneration, Outcome, Record, Result, TableSchema, Value, ValueRef, Verb};
 
 /// A record passed to a write: `&record`, or `&mut record`.
 ///
@@ -109,9 +108,7 @@ impl GeneratedValues {
             return Self([const { None }; 3]);
         }
         let key = match (outcome, schema.key(), schema.key_generation()) {
-            (Outcome::Inserted(Some(GeneratedKey::Int(id))), &[key], _) => {
-                Some((key, Value::Int(*id)))
-            }
+            (Outcome::Inserted(Some(made)), &[key], _) => Some((key, key_value(*made))),
             (Outcome::Updated(_), ..) => None,
             (_, &[key], KeyGeneration::Uuid) => copy(values, Some(key)),
             _ => None,

@@ -7,9 +7,9 @@ use crate::record_arg::{GeneratedValues, RecordArg, key_of};
 use crate::rows::Rows;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    AnyColumn, Assignment, Comparison, Condition, Error, ErrorKind, FieldSet, Filter, GeneratedKey,
-    Key, Outcome, Query, Record, Result, Row, Selection, Value, ValueRef, Verb, check_loaded,
-    prepare_insert, prepare_update,
+    AnyColumn, Assignment, Comparison, Condition, Error, ErrorKind, FieldSet, Filter, Key, Outcome,
+    Query, Record, Result, Row, Selection, Value, Verb, check_loaded, prepare_insert,
+    prepare_update,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -141,9 +141,7 @@ impl<'a, T: Record> Table<'a, T> {
             (Some(found), _) => {
                 T::Key::from_values(&found.iter().map(Value::as_ref).collect::<Vec<_>>())?
             }
-            (None, Outcome::Inserted(Some(GeneratedKey::Int(id)))) => {
-                T::Key::from_values(&[ValueRef::Int(id)])?
-            }
+            (None, Outcome::Inserted(Some(key))) => key.to_key()?,
             _ => key_of(record.as_record(), values.as_ref())?,
         };
         if R::IS_MUT {

@@ -39,7 +39,8 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 impl DbBuilder {
-    /// Runs `hook` before a record is inserted. It may change the record, whose key is 0 or nil if it will be generated.
+    /// Runs `hook` before a record is inserted. It may change the record, whose key is 0 or nil if it will be generated. The
+    /// insert returns a key that it changes, which must be one integer or UUID: another is `Misuse`.
     #[must_use]
     pub fn before_insert<T: Record>(
         self,

@@ -60,13 +60,16 @@ impl RuleSession<'_> {
     fn insert_hooked(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
         let table = write.table;
         let mut values: OwnedRow = write.values.iter().map(|v| v.clone().into_owned()).collect();
+        let mut new_key = None;
         // Without a record, a required column is NULL: the engine rejects the row.
         if let Some(record) = rules.record_values(&values) {
             let rows = HookRows { old: &[], new: &record };
             let new = self.run_hooks(rules, HookPoint::BeforeInsert, rows)?;
             if let Some(new) = new {
                 let changes = rules.changes(table, &record, new)?;
+                let sets_key = changes.iter().any(|(column, _)| table.key().contains(column));
                 set(rules, table, changes, &mut values)?;
+                new_key = if sets_key { Some(reported_key(table, &values)?) } else { None };
             }
         }
         let all = FieldSet::first(table.columns().len());
@@ -78,7 +81,7 @@ impl RuleSession<'_> {
             _ => return Ok(outcome),
         };
         self.run_after(rules, HookPoint::AfterInsert, table, &[], &key)?;
-        Ok(outcome)
+        Ok(new_key.map_or(outcome, |key| Outcome::Inserted(Some(key))))
     }
 
     fn upsert_hooked(
@@ -206,6 +209,23 @@ impl RuleSession<'_> {
             }
         }
         Ok(None)
+    }
+}
+
+/// The key that a hook has set, as the outcome of the insert has it.
+///
+/// # Errors
+/// `Misuse` for a key that no outcome has: the caller would go on with the key that it gave.
+fn reported_key(table: &TableSchema, values: &[Value<'static>]) -> Result<GeneratedKey> {
+    let value = |at: usize| values.get(at).map_or(ValueRef::Null, Value::as_ref);
+    match Outcome::of_updated(table, value) {
+        Outcome::Updated(key) => Ok(key),
+        _ => {
+            let message = "a hook cannot change this key, only one integer or UUID: set it before \
+                           the insert";
+            let error = Error::new(ErrorKind::Misuse, message).in_table(table.name());
+            Err(error.in_columns(table, table.key()))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use bobak::Result;
 use bobak::batch::OnError;
 use bobak::prelude::*;
+use bobak::relation::{NestedRecord, ToMany};
 
 #[derive(Record, Clone, Debug, PartialEq)]
 #[record(table = "hooked_item")]
@@ -24,6 +25,46 @@ struct Event {
     text: String,
 }
 
+#[derive(Record, Debug)]
+#[record(table = "hooked_part")]
+struct Part {
+    id: i64,
+    #[record(references = Item, on_delete = "cascade")]
+    item_id: i64,
+}
+
+impl Item {
+    const PARTS: ToMany<Item, Part> = Part::ITEM.inverse();
+}
+
+#[derive(Record, Debug, PartialEq)]
+#[record(table = "hooked_page")]
+struct Page {
+    #[record(key, max = 20)]
+    slug: String,
+    #[record(unique, lowercase, max = 20)]
+    code: String,
+}
+
+#[derive(Record, Debug)]
+#[record(table = "hooked_page_part", foreign_key(page_code, references = Page(code)))]
+struct PagePart {
+    id: i64,
+    #[record(max = 20)]
+    page_code: String,
+}
+
+impl Page {
+    const PARTS: ToMany<Page, PagePart> = PagePart::PAGE.inverse();
+}
+
+#[derive(Record, Debug, PartialEq)]
+#[record(table = "hooked_token")]
+struct Token {
+    id: Uuid,
+    number: u8,
+}
+
 fn item(name: &str, code: &str) -> Item {
     Item { id: 0, name: name.into(), code: code.into(), amount: 1, version: 0 }
 }
@@ -37,6 +78,15 @@ fn builder() -> bobak::DbBuilder {
     Db::builder()
         .record::<Item>()
         .record::<Event>()
+        .before_insert(|_, page: &mut Page| {
+            page.slug = page.slug.replace(' ', "-");
+            page.code = page.code.replace(' ', "-");
+            Ok(())
+        })
+        .before_insert(|_, token: &mut Token| {
+            token.id = Uuid::from_bytes([token.number; 16]);
+            Ok(())
+        })
         .before_insert(|transaction, item: &mut Item| {
             match item.amount {
                 13 => panic!("an unlucky amount"),
@@ -45,6 +95,9 @@ fn builder() -> bobak::DbBuilder {
                     return Err(Error::new(ErrorKind::Constraint, "an amount is missing"));
                 }
                 _ => {}
+            }
+            if let Some(id) = item.name.strip_prefix("key ").and_then(|id| id.parse().ok()) {
+                item.id = id;
             }
             if item.name == "padded" {
                 item.name = " padded ".into();
@@ -92,9 +145,20 @@ fn run(url: &str) {
         upserts_and_replacements_run_the_hooks_of_what_they_do,
         bulk_writes_run_hooks_for_each_row,
         dynamic_rows_run_hooks,
+        a_key_that_a_hook_changes_is_the_one_returned,
+        a_key_that_no_outcome_has_cannot_be_changed,
     ];
-    for case in cases {
-        let db = builder().open(url).unwrap();
+    // The kv engine has no foreign keys.
+    let linked: &[fn(&Db) -> Result<()>] = match url.starts_with("kv:") {
+        true => &[],
+        false => &[children_refer_to_the_row_as_it_is_written],
+    };
+    for case in cases.iter().chain(linked) {
+        let mut builder = builder();
+        if !linked.is_empty() {
+            builder = builder.record::<Part>().record::<PagePart>();
+        }
+        let db = builder.open(url).unwrap();
         db.create_missing_tables().unwrap();
         db.table::<Item>().unwrap().delete_where(Item::ID.gt(0)).unwrap();
         events(&db);
@@ -227,6 +291,60 @@ fn dynamic_rows_run_hooks(db: &Db) -> Result<()> {
     assert_eq!(events(db)[0], "updating 70 to 5");
     items.delete((stored.id,))?;
     assert_eq!(events(db)[0], "deleting x!");
+    Ok(())
+}
+
+fn a_key_that_a_hook_changes_is_the_one_returned(db: &Db) -> Result<()> {
+    let items = db.table::<Item>()?;
+    items.insert(&Item { id: 5, ..item("other", "o") })?;
+    assert_eq!(items.insert(&Item { id: 5, ..item("key 50", "a") })?, 50);
+    let mut record = item("key 51", "b");
+    assert_eq!(items.insert(&mut record)?, 51);
+    assert_eq!(record.id, 51);
+    let names = items.returning(Item::NAME);
+    assert_eq!(names.insert(&Item { id: 5, ..item("key 52", "c") })?, "key 52");
+    let mut batch = db.batch(BatchOptions::new());
+    batch.insert(&item("key 53", "d"))?;
+    assert_eq!(batch.finish()?.generated_key::<i64>(0), Some(53));
+
+    let tokens = db.table::<Token>()?;
+    tokens.delete_all()?;
+    let mut token = Token { id: Uuid::nil(), number: 3 };
+    assert_eq!(tokens.insert(&mut token)?, Uuid::from_bytes([3; 16]));
+    assert_eq!(tokens.list(Query::all())?, [token]);
+    Ok(())
+}
+
+fn a_key_that_no_outcome_has_cannot_be_changed(db: &Db) -> Result<()> {
+    let pages = db.table::<Page>()?;
+    pages.delete_all()?;
+    let page = |slug: &str, code: &str| Page { slug: slug.into(), code: code.into() };
+    let error = pages.insert(&page("a b", "a")).unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Misuse, Some("slug")), "{error}");
+    assert_eq!(pages.count(Query::all())?, 0);
+    assert_eq!(pages.insert(&page("a", "a"))?, "a");
+    Ok(())
+}
+
+fn children_refer_to_the_row_as_it_is_written(db: &Db) -> Result<()> {
+    let items = db.table::<Item>()?;
+    items.insert(&Item { id: 5, ..item("other", "o") })?;
+    let parent = NestedRecord::new(Item { id: 5, ..item("key 54", "e") });
+    assert_eq!(items.insert_nested(parent.with(Item::PARTS, [Part { id: 0, item_id: 0 }]))?, 54);
+    let parts = db.table::<Part>()?.list(Query::all())?;
+    assert_eq!(parts.iter().map(|part| part.item_id).collect::<Vec<_>>(), [54]);
+    let (pages, parts) = (db.table::<Page>()?, db.table::<PagePart>()?);
+    parts.delete_all()?;
+    pages.delete_all()?;
+    let part = || PagePart { id: 0, page_code: String::new() };
+    // By a normalizer, and by a hook.
+    for (slug, code) in [("a", "BE"), ("b", "x y"), ("c", "BE x")] {
+        let page = NestedRecord::new(Page { slug: slug.into(), code: code.into() });
+        pages.insert_nested(page.with(Page::PARTS, [part()]))?;
+    }
+    let codes = parts.list(Query::all())?.into_iter().map(|part| part.page_code);
+    assert_eq!(codes.collect::<Vec<_>>(), ["be", "x-y", "be-x"]);
+    parts.delete_all()?;
     Ok(())
 }
 

@@ -27,6 +27,9 @@ pub(crate) async fn create(
     let (key, row) = row_writer::write(&request.database, row, move |engine, outcome| {
         let key = match outcome {
             Outcome::Inserted(Some(GeneratedKey::Int(key))) => vec![Value::Int(key)],
+            Outcome::Inserted(Some(GeneratedKey::Uuid(key))) => {
+                vec![Value::from(key.as_bytes().to_vec())]
+            }
             _ => given_key,
         };
         let row = match prefers_minimal {
