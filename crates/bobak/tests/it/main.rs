@@ -108,6 +108,7 @@ mod scopes; // the rows of one tenant
 #[cfg(feature = "scopes")]
 mod scopes_model;
 mod search;
+mod self_references;
 #[cfg(feature = "scopes")]
 mod shape_joins; // records that one statement reads, against those that are read by themselves
 mod shapes; // many rows, depths and statements

@@ -49,7 +49,7 @@ pub use row_steps::RowSteps;
 pub(crate) use row_write::none_if_beyond;
 pub use row_write::{
     check_length, check_row_length, ends_transaction, in_column, is_exact, is_of_key, is_row_error,
-    is_text, kept_type, makes_key, needs_key, no_key_returned, reject_null,
+    is_text, kept_type, makes_key, needs_key, no_key_returned, refers_to_itself, reject_null,
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_dialect::SchemaDialect;

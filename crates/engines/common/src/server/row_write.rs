@@ -117,6 +117,15 @@ pub fn is_exact(table: &TableSchema, place: usize) -> bool {
         || table.all_foreign_keys().iter().any(|key| key.columns.contains(&place))
 }
 
+/// Whether rows of a table may refer to each other by a foreign key.
+#[must_use]
+pub fn refers_to_itself(table: &TableSchema) -> bool {
+    let columns = table.columns().iter().filter_map(|column| column.reference.as_ref());
+    let mut named =
+        columns.map(|to| &to.table).chain(table.foreign_keys().iter().map(|k| &k.table));
+    named.any(|name| name.eq_ignore_ascii_case(table.name()))
+}
+
 /// Whether the server makes the values of a column.
 #[must_use]
 pub fn makes_key(table: &TableSchema, place: usize) -> bool {

@@ -15,7 +15,7 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{
     ErrorKind, FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb, WriteBatch,
 };
-use bobak_engine_common::is_row_error;
+use bobak_engine_common::{is_row_error, refers_to_itself};
 use std::collections::HashSet;
 
 /// The most rows of one statement: more gain nothing that could be measured.
@@ -155,9 +155,7 @@ impl RunTarget<'_> {
     }
 
     pub(crate) fn refers_to_itself(&self) -> bool {
-        let name = self.table.name();
-        let columns = self.table.columns().iter();
-        columns.filter_map(|column| column.reference.as_ref()).any(|r| r.table == name)
+        refers_to_itself(self.table)
     }
 
     /// Whether the row has as many values as the verb wants.

@@ -1,7 +1,8 @@
 //! Runs cut into parts that one statement can take: rows that do not meet each other.
 
 use bobak_core::codec::EncodedRow;
-use bobak_core::{ColumnSchema, FieldSet, Row, Run, TableSchema, ValueRef, Verb};
+use bobak_core::{FieldSet, Row, Run, TableSchema, ValueRef, Verb};
+use bobak_engine_common::refers_to_itself;
 use std::collections::HashSet;
 
 /// Successive rows of a run.
@@ -110,15 +111,12 @@ fn mark(
 /// told one by one: its rows do not refer to each other, and no unique value changes hands. Upserts on a unique index
 /// always go one by one.
 pub(crate) fn is_alone(table: &TableSchema, verb: Verb, fields: FieldSet) -> bool {
-    let refers = |column: &ColumnSchema| {
-        column.reference.as_ref().is_some_and(|reference| reference.table == table.name())
-    };
     let is_computed =
         table.indexes().iter().any(|index| index.unique && table.is_computed_index(index));
     if is_computed && !matches!(verb, Verb::Insert | Verb::InsertOrIgnore | Verb::Delete) {
         return false;
     }
-    if matches!(verb, Verb::UpsertOn(_)) || table.columns().iter().any(refers) {
+    if matches!(verb, Verb::UpsertOn(_)) || refers_to_itself(table) {
         return false;
     }
     let unique = |place: usize| {
