@@ -53,8 +53,8 @@ pub struct RollbackEngine {
 /// What the one session is doing.
 pub(crate) struct HeldSession<'e> {
     pub session: Box<dyn Session + 'e>,
-    /// The number of the program's session that has a transaction open.
-    pub owner: Option<u64>,
+    /// The number of the program's session that has a transaction open, and its thread.
+    pub owner: Option<(u64, ThreadId)>,
     /// The number that the next session gets.
     pub next: u64,
 }

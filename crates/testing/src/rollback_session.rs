@@ -12,11 +12,25 @@ use bobak_core::{Parameter, SideEffects, ValueAddress, ValueRange, ValueState, a
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 /// The savepoint of one call: engines whose transaction ends at an error go on after it.
 const CALL: &str = "bobak_test_call";
 /// The savepoint that stands for the program's transaction.
 const TRANSACTION: &str = "bobak_test";
+
+/// How long a call waits for the transaction of another thread, as SQLite's busy timeout.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The error of a call next to the open transaction of another session.
+fn is_open(thread: ThreadId) -> Error {
+    let message = match thread == std::thread::current().id() {
+        true => "a transaction is open: write through it, or end it first",
+        false => "a transaction of another thread was open for the whole busy timeout",
+    };
+    Error::new(ErrorKind::Busy, message)
+}
 
 pub struct RollbackSession<'e> {
     engine: &'e RollbackEngine,
@@ -31,29 +45,45 @@ impl<'e> RollbackSession<'e> {
 
     /// Runs a call that may write.
     fn write_with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
-        self.engine.with(|held| {
-            self.check_owner(held)?;
-            atomically(&*held.session, CALL, || run(&*held.session))
-        })
+        self.alone(|held| atomically(&*held.session, CALL, || run(&*held.session)))
     }
 
     fn read_with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         self.engine.with(|held| atomically(&*held.session, CALL, || run(&*held.session)))
     }
 
-    /// Rejects a write next to the open transaction of another session, which would otherwise be undone with it.
-    fn check_owner(&self, held: &HeldSession<'_>) -> Result<()> {
-        match held.owner {
-            Some(owner) if owner != self.number => {
-                let message = "a transaction is open: write through it, or end it first";
-                Err(Error::new(ErrorKind::Busy, message))
+    /// Runs a call while no other session has a transaction open, which could undo it: waits for one of another thread.
+    fn alone<R>(&self, run: impl FnOnce(&mut HeldSession<'_>) -> Result<R>) -> Result<R> {
+        let (mut run, until) = (Some(run), Instant::now() + BUSY_TIMEOUT);
+        loop {
+            let done = self.engine.with(|held| match held.owner {
+                Some((owner, thread)) if owner != self.number => {
+                    let waits = thread != std::thread::current().id() && Instant::now() < until;
+                    if waits { Ok(None) } else { Err(is_open(thread)) }
+                }
+                _ => run.take().map(|run| run(held)).transpose(),
+            })?;
+            match done {
+                Some(done) => return Ok(done),
+                None => std::thread::sleep(Duration::from_millis(1)),
             }
-            _ => Ok(()),
         }
     }
 
+    fn begin(&self) -> Result<()> {
+        if self.in_transaction() {
+            return Err(Error::new(ErrorKind::Misuse, "a transaction is open already"));
+        }
+        self.alone(|held| {
+            held.session.control(TransactionControl::Savepoint(TRANSACTION))?;
+            held.owner = Some((self.number, std::thread::current().id()));
+            self.in_transaction.store(true, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
     fn end(&self, held: &mut HeldSession<'_>, undo: bool) -> Result<()> {
-        if held.owner.take_if(|owner| *owner == self.number).is_none() {
+        if held.owner.take_if(|(owner, _)| *owner == self.number).is_none() {
             return Err(Error::new(ErrorKind::Misuse, "there is no open transaction"));
         }
         self.in_transaction.store(false, Ordering::Relaxed);
@@ -66,17 +96,10 @@ impl<'e> RollbackSession<'e> {
 
 impl Session for RollbackSession<'_> {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        if matches!(step, TransactionControl::Begin) {
+            return self.begin();
+        }
         self.engine.with(|held| match step {
-            TransactionControl::Begin if self.in_transaction() => {
-                Err(Error::new(ErrorKind::Misuse, "a transaction is open already"))
-            }
-            TransactionControl::Begin => {
-                self.check_owner(held)?;
-                held.session.control(TransactionControl::Savepoint(TRANSACTION))?;
-                held.owner = Some(self.number);
-                self.in_transaction.store(true, Ordering::Relaxed);
-                Ok(())
-            }
             TransactionControl::Commit => self.end(held, false),
             TransactionControl::Rollback => self.end(held, true),
             _ if !self.in_transaction() => {

@@ -89,3 +89,39 @@ fn an_error_names_file_and_row_and_nothing_is_loaded() {
     let error = load_fixtures(&open("memory:"), "no-such-folder").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
 }
+
+#[derive(Record, Debug, PartialEq)]
+struct Note {
+    id: i64,
+    text: String,
+    read: Option<Timestamp>,
+    #[record(deleted_at)]
+    deleted: Option<Timestamp>,
+}
+
+#[test]
+fn a_name_is_that_of_one_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let customers = r#"[{"_name": "ada", "name": "A"}, {"_name": "ada", "name": "B"}]"#;
+    write(folder.path(), "customer.json", customers);
+    let error = load_fixtures(&open("memory:"), folder.path()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Duplicate, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("customer.json, row 2: "), "{text}");
+    assert!(text.contains("customer.json, row 1 has this name already"), "{text}");
+}
+
+#[test]
+fn a_deleted_row_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::builder().record::<Note>().open("memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    let time = "2026-01-02T03:04:05Z";
+    write(folder.path(), "note.csv", &format!("text,read,deleted\nA,{time},\n"));
+    assert_eq!(load_fixtures(&db, folder.path()).unwrap(), 1);
+    write(folder.path(), "note.csv", &format!("text,read,deleted\nB,,\nC,,{time}\n"));
+    let error = load_fixtures(&db, folder.path()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("note.csv, line 3: "), "{error}");
+    assert_eq!(db.table::<Note>().unwrap().count(Query::all()).unwrap(), 1);
+}

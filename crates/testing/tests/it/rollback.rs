@@ -102,3 +102,24 @@ fn misuse_has_errors() {
         assert_eq!(count(url), 1, "{url}");
     });
 }
+
+/// As the engines themselves, whose writers wait for each other.
+#[test]
+fn transactions_of_threads_wait_for_each_other() {
+    on_each(|url| {
+        create(url);
+        let db = rolled_back(builder(), url).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let db = &db;
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        let email = format!("{thread}-{number}");
+                        db.transaction(|t| t.table()?.insert(&account(&email))).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(db.table::<Account>().unwrap().count(Query::all()).unwrap(), 41);
+    });
+}
