@@ -258,9 +258,7 @@ impl<'a> TableAccess<'a> {
                 AssignedValue::Expr { column, expr } => exprs.push(ColumnExpr { column, expr }),
             }
         }
-        if table.modified_at().is_none_or(|column| !assigned.contains(column)) {
-            bobak_core::stamp_assignments(table, &mut assigns);
-        }
+        bobak_core::stamp_assignments(table, &mut assigns);
         Ok((assigns, exprs))
     }
 
@@ -273,6 +271,8 @@ impl<'a> TableAccess<'a> {
             "the column is assigned twice"
         } else if table.key().contains(&column) || table.version() == Some(column) {
             "a key or version can't be assigned: delete the row and insert another"
+        } else if table.created_at() == Some(column) || table.modified_at() == Some(column) {
+            "Bobak sets this time: leave it out"
         } else {
             return Ok(());
         };

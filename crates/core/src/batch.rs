@@ -2,8 +2,8 @@
 
 use crate::codec::{self, EncodedRow};
 use crate::{
-    Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Type, Uuid, Value, ValueRef,
-    Verb, Write, check_loaded, prepare,
+    Field, FieldSet, Key, KeyGeneration, Record, Result, Row, TableSchema, Type, Uuid, Value,
+    ValueRef, Verb, Write, check_loaded, prepare,
 };
 use std::sync::Arc;
 
@@ -141,7 +141,51 @@ impl WriteBatch {
     /// # Errors
     /// As [`TableSchema::check_written`].
     pub fn check_writable(&self) -> Result<()> {
-        self.runs().try_for_each(|run| run.table.check_written(run.verb))
+        self.runs().try_for_each(|run| {
+            run.table.check_written(run.verb).map_err(|error| error.at_row(run.first))
+        })
+    }
+
+    /// Sends the batch, or with `Continue` those of its rows that can be written: the others fail by themselves.
+    ///
+    /// # Errors
+    /// As [`TableSchema::check_written`] with `Stop`; those of `send`.
+    pub fn send_writable(
+        &self,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+        send: impl FnOnce(&Self, &mut dyn FnMut(Result<Outcome>)) -> Result<()>,
+    ) -> Result<()> {
+        match self.check_writable() {
+            Ok(()) => return send(self, each),
+            Err(error) if on_error == OnError::Stop => return Err(error),
+            Err(_) => {}
+        }
+        let (mut rows, mut rejected) = (Self::new(), Vec::new());
+        for run in self.runs() {
+            for (number, row) in (run.first..).zip(run.iter()) {
+                match run.table.check_written(run.verb) {
+                    Err(error) => rejected.push((number, error.at_row(number))),
+                    Ok(()) => {
+                        let (table, verb, fields) = (run.table, run.verb, run.fields);
+                        let values: Vec<Value<'_>> =
+                            (0..row.len()).map(|column| row.value(column).into()).collect();
+                        rows.push(&Write { table, verb, fields, values: &values })?;
+                    }
+                }
+            }
+        }
+        let (mut number, mut rejected) = (0, rejected.into_iter().peekable());
+        send(&rows, &mut |outcome| {
+            while let Some((_, error)) = rejected.next_if(|(row, _)| *row == number) {
+                each(Err(error));
+                number += 1;
+            }
+            each(outcome.map_err(|error| error.at_row(number)));
+            number += 1;
+        })?;
+        rejected.for_each(|(_, error)| each(Err(error)));
+        Ok(())
     }
 
     /// Removes all writes, and keeps the allocated memory.

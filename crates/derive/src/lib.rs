@@ -106,9 +106,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `generated = "price * quantity"` | the engine computes the field from others of the row, in the language of `check`: what a record has in it is ignored when it is written | written |
 /// | `references = Airline` | the value is the key of a row of this record, `Self` included; makes a relation (see `ToOne`): `AIRLINE` of a field `airline_id`, `AIRLINE_REF` of a field `airline` | none |
 /// | `references = "airline(code)"` | the same, for a table and its column | none |
-/// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL, `"no_action"` rejects it if the row is still referenced at the end of the statement | `"restrict"` |
+/// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL, `"no_action"` rejects it if the row is still referenced at the end of the statement | `"restrict"`; with `deferred`: `"no_action"` |
 /// | `on_update = "no_action"` | what an update of the referenced value does: `"no_action"` and `"restrict"` reject it, `"cascade"` changes the field too, `"set_null"` makes it NULL | `"no_action"` |
-/// | `deferred` | the foreign key is checked at the commit, not after each statement | |
+/// | `deferred` | the foreign key is checked at the commit, not after each statement: also when a referenced row is deleted | |
 /// | `any` | an enum with `#[derive(AnyReference)]`, or an `Option` of one: the name of a table and a key in two columns, with an index over both | |
 /// | `store = "text"` | dates, times and UUIDs are kept as text | in their short form |
 /// | `encrypted` | the value is stored encrypted; the column is then an `EncryptedColumn`, which is not compared. Needs the feature `field-encryption` and keys | as it is |

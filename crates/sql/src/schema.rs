@@ -457,6 +457,8 @@ pub(crate) fn push_actions(
     deferred: bool,
 ) {
     writer.raw(match on_delete {
+        // SQLite checks RESTRICT after each row, the other databases at the end of the statement.
+        OnDelete::Restrict if writer.dialect == Dialect::Sqlite => " ON DELETE NO ACTION",
         OnDelete::Restrict => " ON DELETE RESTRICT",
         OnDelete::Cascade => " ON DELETE CASCADE",
         OnDelete::SetNull => " ON DELETE SET NULL",

@@ -55,11 +55,19 @@ fn check(runs: &[(Run<'_>, Option<Arc<TableRules>>)], on_error: OnError) -> Resu
     let mut checked = CheckedBatch::default();
     for (run, rules) in runs {
         let (table, verb) = (run.table, run.verb);
-        let fields = match rules {
-            Some(rules) => rules.written_fields(table, verb, run.fields)?,
+        let rules = rules.as_ref();
+        let fields = match rules.map(|rules| rules.written_fields(table, verb, run.fields)) {
+            Some(Err(error)) if on_error == OnError::Stop => return Err(error.at_row(run.first)),
+            Some(Err(_)) => {
+                let error =
+                    |row| Some((row, rules?.written_fields(table, verb, run.fields).err()?));
+                checked.rejected.extend((run.first..run.first + run.rows).filter_map(error));
+                continue;
+            }
+            Some(Ok(fields)) => fields,
             None => run.fields,
         };
-        let rules = rules.as_ref().filter(|_| verb != Verb::Delete);
+        let rules = rules.filter(|_| verb != Verb::Delete);
         for (number, row) in (run.first..).zip(run.iter()) {
             let mut values: Vec<Value<'_>> =
                 (0..row.len()).map(|column| row.value(column).into()).collect();

@@ -215,7 +215,7 @@ impl RuleSession<'_> {
 /// The key that a hook has set, as the outcome of the insert has it.
 ///
 /// # Errors
-/// `Misuse` for a key that no outcome has: the caller would go on with the key that it gave.
+/// `Misuse` for a key that no outcome has: the caller would use the key that it gave.
 fn reported_key(table: &TableSchema, values: &[Value<'static>]) -> Result<GeneratedKey> {
     let value = |at: usize| values.get(at).map_or(ValueRef::Null, Value::as_ref);
     match Outcome::of_updated(table, value) {

@@ -175,3 +175,49 @@ fn a_batch_in_a_transaction_is_rolled_back_with_it() {
         assert_eq!(db.table::<Person>().unwrap().count(Query::all()).unwrap(), 0);
     });
 }
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Label {
+    #[record(key = "given")]
+    id: i64,
+    #[record(max = 20)]
+    name: String,
+    #[record(generated = "lower(name)", unique)]
+    low: String,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Plain {
+    #[record(key = "given")]
+    id: i64,
+}
+
+/// A record that cannot replace others is one failed row.
+#[test]
+fn a_row_that_cannot_replace_fails_by_itself() {
+    let check = |url: &str| {
+        let db = Db::builder().record::<Label>().record::<Plain>().open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let label = |id| Label { id, name: "A".into(), low: String::new() };
+        for commit_every in [0, 2] {
+            db.table::<Plain>().unwrap().delete_all().unwrap();
+            let options = BatchOptions::new().on_conflict(OnConflict::Replace);
+            let options = options.on_error(OnError::Continue).commit_every(commit_every);
+            let mut batch = db.batch(options);
+            batch.insert(&Plain { id: 1 }).unwrap();
+            batch.insert(&label(1)).unwrap();
+            batch.insert(&label(2)).unwrap();
+            batch.insert(&Plain { id: 2 }).unwrap();
+            let report = batch.finish().unwrap();
+            assert_eq!((report.inserted, report.failed), (2, 2), "{url}");
+            let failed: Vec<_> =
+                report.outcomes().filter_map(Result::err).map(|e| (e.row(), e.kind())).collect();
+            let unsupported = ErrorKind::Unsupported;
+            assert_eq!(failed, [(Some(1), unsupported), (Some(2), unsupported)], "{url}");
+            assert_eq!(db.table::<Plain>().unwrap().count(Query::all()).unwrap(), 2, "{url}");
+        }
+    };
+    on_each(|place| check(&place.url));
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    crate::engines::on_servers(check);
+}

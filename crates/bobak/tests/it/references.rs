@@ -110,10 +110,40 @@ fn deferred(url: &str) {
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Constraint);
     let members = db.table::<Member>().unwrap();
     assert_eq!(members.count(Query::all()).unwrap(), 2);
+    deferred_errors_name_the_reference(&db, url);
     let mentored = Member::MENTOR.has(Member::MENTOR_ID.eq(2));
     assert_eq!(members.list(mentored).unwrap()[0].id, 2);
     let of_team = Member::TEAM.inverse().of(&Team { id: 1, leader_id: 1 });
     assert_eq!(members.count(of_team).unwrap(), 2);
+}
+
+fn deferred_errors_name_the_reference(db: &Db, url: &str) {
+    let alone = Member { id: 3, team_id: 1, mentor_id: 9 };
+    let check = |failed: Result<(), Error>| {
+        let error = failed.unwrap_err();
+        let place = (error.table(), error.column());
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{url} {error}");
+        assert_eq!(place, (Some("member"), Some("mentor_id")), "{url} {error}");
+        assert!(error.message().starts_with("no row of member has this value"), "{url} {error}");
+    };
+    check(db.transaction(|transaction| transaction.table()?.insert(&alone).map(drop)));
+    let mut batch = db.batch(BatchOptions::new());
+    batch.insert(&alone).unwrap();
+    check(batch.finish().map(drop));
+    check(db.table().unwrap().insert(&alone).map(drop));
+    let members = db.table::<Member>().unwrap();
+    check(members.returning(Member::ID).insert(&alone).map(drop));
+    // The referenced row may go first; its members stay, or go before the commit.
+    let failed = db.transaction(|transaction| transaction.table::<Team>()?.delete(1));
+    let error = failed.unwrap_err();
+    assert_eq!(error.table(), Some("member"), "{url} {error}");
+    db.transaction(|transaction| {
+        let teams = transaction.table::<Team>()?;
+        let team = teams.require(1)?;
+        teams.delete(1)?;
+        teams.insert(&team)
+    })
+    .unwrap();
 }
 
 #[test]
@@ -259,4 +289,14 @@ fn a_field_refers_to_a_unique_field() {
             .select((Airline::ID, count::<Flight>()));
         assert_eq!(db.list(&join).unwrap(), [(1, 1), (7, 2)]);
     });
+}
+
+#[test]
+fn a_reference_to_a_record_on_another_engine_says_so() {
+    let builder = Db::builder().attach("other", "memory:");
+    let db = builder.record::<Airline>().record_on::<Flight>("other").open("memory:").unwrap();
+    let error = db.create_missing_tables().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Schema);
+    assert!(error.message().contains("'airline' is on the engine 'main'"), "{error}");
+    assert!(error.message().contains("Column::refers_to"), "{error}");
 }

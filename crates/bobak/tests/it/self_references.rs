@@ -110,3 +110,81 @@ fn a_record_refers_to_unique_fields_of_its_own() {
         assert_eq!(db.schema_diff().unwrap(), [], "{url}");
     });
 }
+
+/// Rows that refer to rows of the same table, and belong to one of another.
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Folder {
+    #[record(key = "given")]
+    id: i64,
+    #[record(references = Trunk, on_delete = "cascade")]
+    trunk_id: i64,
+    #[record(references = Self)]
+    parent: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Tag {
+    #[record(key = "given")]
+    id: i64,
+    #[record(references = Trunk)]
+    trunk_id: i64,
+}
+
+/// Deletes of several rows are checked at their end, whatever the order of the rows.
+#[test]
+fn rows_that_refer_to_each_other_are_deleted_by_one_statement() {
+    let check = |url: &str| {
+        let builder = Db::builder().record::<Trunk>().record::<Folder>().record::<Tag>();
+        let db = builder.open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let (trunks, folders) = (db.table::<Trunk>().unwrap(), db.table::<Folder>().unwrap());
+        for parents in [[None, Some(1)], [Some(2), None], [Some(1), Some(1)], [Some(2), Some(2)]] {
+            let fill = || {
+                trunks.upsert(&Trunk { id: 1 }).unwrap();
+                let rows = [1, 2].map(|id| Folder { id, trunk_id: 1, parent: None });
+                rows.iter().for_each(|row| assert_eq!(folders.insert(row).unwrap(), row.id));
+                for (id, parent) in [1, 2].into_iter().zip(parents) {
+                    folders.set(id, [Folder::PARENT.set(parent)]).unwrap();
+                }
+            };
+            fill();
+            assert_eq!(folders.delete_all().unwrap(), 2, "{url} {parents:?}");
+            fill();
+            assert_eq!(folders.delete_where(Folder::ID.gt(0)).unwrap(), 2, "{url} {parents:?}");
+            fill();
+            assert!(trunks.delete(1).unwrap(), "{url} {parents:?}");
+            assert_eq!(folders.count(Query::all()).unwrap(), 0, "{url} {parents:?}");
+        }
+        // What is still referred to stays.
+        trunks.insert(&Trunk { id: 1 }).unwrap();
+        folders.insert(&Folder { id: 1, trunk_id: 1, parent: None }).unwrap();
+        folders.insert(&Folder { id: 2, trunk_id: 1, parent: Some(1) }).unwrap();
+        let error = folders.delete(1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{url} {error}");
+        assert_eq!((error.table(), error.column()), (Some("folder"), Some("parent")), "{url}");
+        db.table().unwrap().insert(&Tag { id: 1, trunk_id: 1 }).unwrap();
+        let error = trunks.delete(1).unwrap_err();
+        assert_eq!((error.table(), error.column()), (Some("tag"), Some("trunk_id")), "{url}");
+        let error = trunks.insert_or_replace(&Trunk { id: 1 }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{url} {error}");
+        assert_eq!(folders.count(Query::all()).unwrap(), 2, "{url}");
+        assert_eq!(db.schema_diff().unwrap(), [], "{url}");
+    };
+    on_each(|place| check(&place.url));
+    #[cfg(feature = "postgres")]
+    crate::engines::on_postgres(check);
+}
+
+/// A table that an earlier version created, whose foreign keys SQLite checks after each row.
+#[test]
+fn a_table_with_restrict_is_no_difference() {
+    let db = Db::builder().record::<Trunk>().record::<Tag>().open("sqlite::memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    let transaction = db.begin().unwrap();
+    transaction.execute("DROP TABLE tag", ()).unwrap();
+    let sql = "CREATE TABLE tag (id INTEGER PRIMARY KEY NOT NULL, trunk_id INTEGER NOT NULL \
+               REFERENCES trunk (id) ON DELETE RESTRICT) STRICT";
+    transaction.execute(sql, ()).unwrap();
+    transaction.commit().unwrap();
+    assert!(!db.schema_diff().unwrap().iter().any(|found| found.to_string().contains("foreign")));
+}

@@ -399,3 +399,18 @@ fn many_records_are_read_in_one_request() {
     requests.store(0, Ordering::Relaxed);
     check(&db, &requests);
 }
+
+/// As generated fields: an assignment that does nothing would be a mistake that nobody sees.
+#[test]
+fn times_that_bobak_sets_cannot_be_assigned() {
+    on_each(|place| {
+        let db = place.people();
+        let notes = db.table::<Note>().unwrap();
+        db.table().unwrap().insert(&person("Ada", 1)).unwrap();
+        let id = notes.insert(&note(1, "a")).unwrap();
+        let stored = notes.require(id).unwrap();
+        let error = notes.set(id, [Note::CREATED.set(Timestamp::UNIX_EPOCH)]).unwrap_err();
+        assert_eq!((error.kind(), error.column()), (ErrorKind::Misuse, Some("created")), "{error}");
+        assert_eq!(notes.require(id).unwrap().created, stored.created);
+    });
+}

@@ -2,6 +2,7 @@
 
 mod builder;
 mod column;
+mod compared_actions;
 mod details;
 mod fit;
 mod lookup;

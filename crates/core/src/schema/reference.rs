@@ -125,6 +125,16 @@ pub enum OnDelete {
 }
 
 impl OnDelete {
+    /// The action as schemas are compared. `NoAction` is `Restrict`: both reject the delete, and where they differ, a table keeps
+    /// what it was created with.
+    #[must_use]
+    pub const fn compared(self) -> Self {
+        match self {
+            Self::NoAction => Self::Restrict,
+            other => other,
+        }
+    }
+
     /// Whether a delete changes or deletes the rows that reference the deleted row.
     #[must_use]
     pub const fn changes_rows(self) -> bool {

@@ -452,16 +452,17 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Whether `other` describes the same table: ignores only the [`id`](TableSchema::id).
+    /// Whether `other` describes the same table: ignores only the [`id`](TableSchema::id), and what
+    /// [`OnDelete::compared`](crate::OnDelete::compared) does.
     #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
         self.name == other.name
-            && self.columns == other.columns
             && self.key == other.key
             && self.generation == other.generation
             && self.indexes == other.indexes
             && self.never_reuses_keys == other.never_reuses_keys
-            && self.foreign_keys == other.foreign_keys
+            && (self.columns == other.columns && self.foreign_keys == other.foreign_keys
+                || self.with_compared_actions() == other.with_compared_actions())
             && self.search == other.search
             && self.view == other.view
     }

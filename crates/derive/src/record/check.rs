@@ -7,6 +7,7 @@ use crate::errors::Errors;
 use crate::names::plain;
 use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::attr::{FieldAttrs, FieldRole};
+use crate::record::foreign_key::check_deferred;
 use crate::record::relations::check_relations;
 use crate::record::rules;
 use crate::types::Plain;
@@ -293,6 +294,7 @@ fn check_reference(column: &FieldAst<'_>, errors: &mut Errors) {
             errors.at(&action.at, message);
         }
     }
+    check_deferred(attrs.deferred.is_some(), attrs.on_delete.as_ref(), errors);
     if let (Some(deferred), None) = (&attrs.deferred, &attrs.references) {
         let message = format!(
             "`deferred` defines when a reference is checked: add `references = Type` to `{}`",

@@ -4,6 +4,7 @@ use crate::names::{constant, ident, plain};
 use crate::record::assert::assertions;
 use crate::record::ast::{FieldAst, RecordAst, ReferencePart};
 use crate::record::attr::{EncryptedAttr, ReferenceTarget};
+use crate::record::foreign_key::ForeignKeyAttr;
 use crate::record::{relations, rules};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
@@ -234,7 +235,10 @@ fn column(column: &FieldAst<'_>) -> TokenStream {
     }
     let target = attrs.references.as_ref().and_then(|at| target(&at.value));
     if let Some(target) = target {
-        let action = ident(attrs.on_delete.as_ref().map_or("Restrict", |at| at.value));
+        let action = ident(attrs.on_delete.as_ref().map_or_else(
+            || ForeignKeyAttr::default_action(attrs.deferred.is_some()),
+            |at| at.value,
+        ));
         rules.extend(quote!(.references(#target, __bobak::OnDelete::#action)));
         if let Some(action) = attrs.on_update.as_ref().map(|at| ident(at.value)) {
             rules.extend(quote!(.on_update(__bobak::OnUpdate::#action)));

@@ -59,7 +59,13 @@ impl ForeignKeyAttr {
             let message = "a relation leads to a record: write `references = Record(field, field)`";
             errors.at(relation, message);
         }
+        check_deferred(deferred, on_delete.as_ref(), errors);
         Some(Self { fields, target, relation, on_delete, on_update, deferred })
+    }
+
+    /// The action of a foreign key without `on_delete`: one that is deferred lets the referenced row go first.
+    pub const fn default_action(deferred: bool) -> &'static str {
+        if deferred { "NoAction" } else { "Restrict" }
     }
 }
 
@@ -104,6 +110,15 @@ pub const ON_UPDATE: &[(&str, &str)] = &[
     ("cascade", "Cascade"),
     ("set_null", "SetNull"),
 ];
+
+/// Rejects an action that the database does not defer.
+pub fn check_deferred(deferred: bool, on_delete: Option<&At<&'static str>>, errors: &mut Errors) {
+    if let Some(action) = on_delete.filter(|action| deferred && action.value == "Restrict") {
+        let message = "\"restrict\" is never deferred: leave it out, or write `on_delete = \"no_action\"`, \
+                       which `deferred` means without it";
+        errors.at(&action.at, message);
+    }
+}
 
 /// Whether a text names a table or a column.
 pub fn is_name(name: &str) -> bool {

@@ -93,7 +93,11 @@ pub fn schema_calls(table: &RecordAst<'_>) -> impl Iterator<Item = TokenStream> 
     table.foreign_keys.iter().map(|(columns, key)| {
         let columns = columns.iter().filter_map(|&place| table.columns.get(place));
         let columns = columns.map(|column| &column.name);
-        let on_delete = ident(key.on_delete.as_ref().map_or("Restrict", |at| at.value));
+        let on_delete = ident(
+            key.on_delete
+                .as_ref()
+                .map_or_else(|| ForeignKeyAttr::default_action(key.deferred), |at| at.value),
+        );
         let on_update = ident(key.on_update.as_ref().map_or("NoAction", |at| at.value));
         let deferred = key.deferred.then(|| quote!(.deferred()));
         let foreign_key = match (&key.target, relation_name(table, key)) {

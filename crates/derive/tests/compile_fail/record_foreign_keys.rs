@@ -53,4 +53,14 @@ struct Given {
     name: String,
 }
 
+#[derive(Record)]
+#[record(foreign_key(a, b, references = "t(x, y)", on_delete = "restrict", deferred))]
+struct Deferred {
+    id: i64,
+    a: i64,
+    b: i64,
+    #[record(references = "t(x)", on_delete = "restrict", deferred)]
+    c: i64,
+}
+
 fn main() {}

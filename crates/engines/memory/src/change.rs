@@ -26,11 +26,12 @@ pub(super) fn concerned(table: Arc<TableState>, condition: Option<&Condition>) -
 /// `Constraint`; nothing is changed then.
 pub(super) fn delete(state: &mut DatabaseState, position: usize, slots: &[u32]) -> Result<u64> {
     AtomicStatement::run(state, |statement| {
-        let mut deleted = 0;
+        let (mut deleted, mut referred) = (0, Vec::new());
         for &slot in slots {
             // A cascade may have deleted the row already.
-            deleted += u64::from(foreign::delete(statement, position, slot)?);
+            deleted += u64::from(foreign::delete(statement, position, slot, &mut referred)?);
         }
+        foreign::check_deleted(statement.state(), &referred)?;
         Ok(deleted)
     })
 }

@@ -70,14 +70,24 @@ pub(super) fn check_into(
     Ok(())
 }
 
-/// Deletes a row, and the rows that its foreign keys cascade to; returns whether it existed.
+/// A deleted row that others referred to when it was deleted, by a foreign key that does not allow it.
+pub(super) struct ReferredRow {
+    position: usize,
+    /// The number of the foreign key among those to the table.
+    link: usize,
+    row: RowBytes,
+}
+
+/// Deletes a row, and the rows that its foreign keys cascade to; returns whether it existed. Rows that must not be referred to
+/// when the statement ends are added to `referred`: see [`check_deleted`].
 ///
 /// # Errors
-/// `Constraint` if a row refers to it and the foreign key does not allow the delete, or its column cannot be NULL.
+/// `Constraint` if a column of a row that refers to it cannot be NULL.
 pub(super) fn delete(
     statement: &mut AtomicStatement<'_>,
     position: usize,
     slot: u32,
+    referred: &mut Vec<ReferredRow>,
 ) -> Result<bool> {
     let links = Arc::clone(&statement.state().links);
     let mut there = None;
@@ -86,7 +96,8 @@ pub(super) fn delete(
         let old = statement.remove(position, slot);
         there.get_or_insert(old.is_some());
         let Some(old) = old else { continue };
-        for link in links.get(position).map_or(&[][..], |links| &links.into) {
+        let into = links.get(position).map_or(&[][..], |links| &links.into);
+        for (number, link) in into.iter().enumerate() {
             let row = EncodedRow::new(&old);
             if has_null(row, &link.columns) {
                 continue;
@@ -96,7 +107,7 @@ pub(super) fn delete(
             match link.on_delete {
                 _ if children.is_empty() => {}
                 OnDelete::Restrict | OnDelete::NoAction => {
-                    return Err(still_referenced(statement.state(), position, link));
+                    referred.push(ReferredRow { position, link: number, row: Arc::clone(&old) });
                 }
                 OnDelete::Cascade => {
                     waiting.extend(children.into_iter().map(|slot| (link.child, slot)));
@@ -110,6 +121,21 @@ pub(super) fn delete(
         }
     }
     Ok(there == Some(true))
+}
+
+/// Checks that no row refers to a deleted one any more.
+///
+/// # Errors
+/// `Constraint`, naming the table and column that refer.
+pub(super) fn check_deleted(state: &DatabaseState, referred: &[ReferredRow]) -> Result<()> {
+    for ReferredRow { position, link, row } in referred {
+        if let Some(link) = state.links(*position).into.get(*link)
+            && !children(state, *position, link, EncodedRow::new(row), true).is_empty()
+        {
+            return Err(still_referenced(state, *position, link));
+        }
+    }
+    Ok(())
 }
 
 fn set_null(statement: &mut AtomicStatement<'_>, link: &ChildReference, slot: u32) -> Result<()> {

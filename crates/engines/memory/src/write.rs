@@ -124,13 +124,17 @@ impl WriteExecutor {
 
     /// Deletes the rows that conflict with a new row, then adds it.
     fn replace(&self, statement: &mut AtomicStatement<'_>, bytes: RowBytes) -> Result<()> {
+        let mut referred = Vec::new();
         loop {
             let table = statement.state().table(self.position);
             match table.conflict(EncodedRow::new(&bytes), None) {
-                Some((_, slot)) => foreign::delete(statement, self.position, slot)?,
+                Some((_, slot)) => {
+                    foreign::delete(statement, self.position, slot, &mut referred)?;
+                }
                 None => break,
-            };
+            }
         }
+        foreign::check_deleted(statement.state(), &referred)?;
         statement.add(self.position, Arc::clone(&bytes))?;
         foreign::check_out(statement.state(), self.position, EncodedRow::new(&bytes))
     }
@@ -198,7 +202,9 @@ impl WriteExecutor {
             table.free(slot);
         } else {
             AtomicStatement::run(state, |statement| {
-                foreign::delete(statement, self.position, slot)
+                let mut referred = Vec::new();
+                foreign::delete(statement, self.position, slot, &mut referred)?;
+                foreign::check_deleted(statement.state(), &referred)
             })?;
         }
         Ok(Outcome::Changed(1))

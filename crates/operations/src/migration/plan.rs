@@ -437,6 +437,7 @@ fn is_same(
         reference: column.reference.clone().map(|mut reference| {
             reference.table = reference.table.to_ascii_lowercase().into();
             reference.column = reference.column.to_ascii_lowercase().into();
+            reference.on_delete = reference.on_delete.compared();
             reference
         }),
         ..column.clone()
@@ -452,7 +453,8 @@ fn described_keys(table: &TableSchema) -> Vec<String> {
         pairs.sort();
         let (own, referenced): (Vec<_>, Vec<_>) =
             pairs.into_iter().map(|(own, to)| (own.to_string(), to.to_string())).unzip();
-        let actions = format!("on delete {:?}, on update {:?}", key.on_delete, key.on_update);
+        let on_delete = key.on_delete.compared();
+        let actions = format!("on delete {on_delete:?}, on update {:?}", key.on_update);
         let deferred = if key.deferred { ", deferred" } else { "" };
         let keys = format!("({}) to {} ({})", own.join(", "), key.table, referenced.join(", "));
         format!("{keys}, {actions}{deferred}").to_ascii_lowercase()

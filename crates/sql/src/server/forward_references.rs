@@ -30,7 +30,9 @@ pub fn with_forward_references_last(changes: &[SchemaChange]) -> Result<Vec<Sche
         let earlier = last.len();
         for (column, definition) in table.columns().iter().enumerate() {
             let reference = definition.reference.as_ref();
-            if reference.is_some_and(|to| is_late(table, &to.table, &[to.column.clone()], later)) {
+            if reference.is_some_and(|to| {
+                is_late(table, &to.table, std::slice::from_ref(&to.column), later)
+            }) {
                 last.push(SchemaChange::AddReference { table: Arc::clone(table), column });
             }
         }
@@ -56,7 +58,8 @@ fn without(table: &TableSchema, later: &[SchemaChange]) -> Result<TableSchema> {
         (!is_late(table, &key.table, &key.referenced, later)).then_some(key)
     });
     let builder = builder.map_columns(|mut column| {
-        let is_late = |to: &Reference| is_late(table, &to.table, &[to.column.clone()], later);
+        let is_late =
+            |to: &Reference| is_late(table, &to.table, std::slice::from_ref(&to.column), later);
         column.reference = column.reference.filter(|to| !is_late(to));
         column
     });

@@ -224,6 +224,34 @@ fn broken_reference(said: &ServerError, rule: &str, table: &TableSchema) -> Opti
     Some(Error::still_referenced(referring, column, table.name()))
 }
 
+/// The error of a commit, which names the deferred foreign key that failed.
+pub fn locate_at_commit(error: Error) -> Error {
+    let Some(said) = server(&error).filter(|said| said.code == "23503") else { return error };
+    match (deferred_reference(said), &said.table) {
+        (Some(located), _) => located.with_source(said.clone()),
+        (None, Some(table)) => {
+            let table = table.clone();
+            error.in_table(table)
+        }
+        (None, None) => error,
+    }
+}
+
+/// The server quotes the names in its sentences, in the language that it is set to. The message begins with the table that was
+/// written to.
+fn deferred_reference(said: &ServerError) -> Option<Error> {
+    let (table, rule) = (said.table.as_deref()?, said.constraint.as_deref()?);
+    let column = rule.strip_prefix(&format!("{table}_"))?.strip_suffix("_fkey")?;
+    let quoted = |text: &str| text.split('"').nth(1).map(str::to_owned);
+    let written = quoted(&said.message)?;
+    let (names, rest) = said.detail.as_deref()?.split_once('(')?.1.split_once(")=(")?;
+    if written != table || names.split(", ").collect::<Vec<_>>().join("_") != column {
+        return Some(Error::still_referenced(table, column, &written));
+    }
+    let parent = quoted(rest.rsplit_once(')')?.1)?;
+    Some(Error::missing_parent(table, names, &parent))
+}
+
 /// Whether a made key met one that is there.
 pub fn is_taken_key(error: &Error, table: &TableSchema) -> bool {
     let pkey = format!("{}_pkey", table.name());

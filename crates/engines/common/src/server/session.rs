@@ -171,10 +171,15 @@ where
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
+        if batch.check_writable().is_err() {
+            let send = |rows: &WriteBatch, each: &mut dyn FnMut(Result<Outcome>)| {
+                self.batch(rows, on_error, each)
+            };
+            return batch.send_writable(on_error, each, send);
+        }
         if batch.is_empty() {
             return Ok(());
         }
-        batch.check_writable()?;
         let mut open = self.enter()?;
         let Some(transaction) = &mut *open else {
             return self.pool.acquire_owned()?.send_alone(batch, on_error, each);

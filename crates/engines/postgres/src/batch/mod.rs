@@ -10,7 +10,7 @@ mod encode;
 use self::bulk_plan::BulkPlan;
 use self::chunk::Chunk;
 use crate::connection::Connection;
-use crate::error::{is_taken_key, locate, server};
+use crate::error::{is_taken_key, locate, locate_at_commit, server};
 use crate::session::outcome::RowReply;
 use crate::session::row_writes::{RowWrite, resync};
 use crate::session::state::SessionState;
@@ -80,7 +80,7 @@ fn end(connection: &mut Connection, commits: bool) -> Result<()> {
     }
     connection.sync();
     connection.send("ending a batch")?;
-    connection.finish(|_| Ok(()))
+    connection.finish(|_| Ok(())).map_err(locate_at_commit)
 }
 
 /// At any isolation: a batch makes no decision by what it reads.

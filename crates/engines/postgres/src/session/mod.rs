@@ -97,11 +97,16 @@ impl Session for PgSession<'_> {
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
+        if batch.check_writable().is_err() {
+            let send = |rows: &WriteBatch, each: &mut dyn FnMut(Result<Outcome>)| {
+                self.batch(rows, on_error, each)
+            };
+            return batch.send_writable(on_error, each, send);
+        }
         let mut state = self.state()?;
         if batch.is_empty() {
             return Ok(());
         }
-        batch.check_writable()?;
         state.with(|state, connection| batch::run(state, connection, batch, on_error, each))
     }
 

@@ -1,5 +1,6 @@
 //! The transaction of a session and its savepoints.
 
+use crate::error::locate_at_commit;
 use crate::protocol::message::Message;
 use crate::session::state::SessionState;
 use crate::session::undo::UndoPoint;
@@ -106,7 +107,7 @@ impl SessionState<'_> {
             }
             Err(error) => {
                 pooled.check_after_error();
-                Err(error)
+                Err(locate_at_commit(error))
             }
             Ok(()) => drained,
         }

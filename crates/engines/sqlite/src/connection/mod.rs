@@ -235,7 +235,7 @@ impl Connection {
             ("BEGIN IMMEDIATE", "COMMIT", &["ROLLBACK"])
         };
         self.run(begin)?;
-        let result = work(self).and_then(|()| self.run(end));
+        let result = work(self).and_then(|()| self.end_with(end));
         // SQLite may have rolled back by itself, for example because of a full disk.
         if result.is_err() && !self.db.is_autocommit() {
             undo.iter().try_for_each(|sql| self.run(sql))?;

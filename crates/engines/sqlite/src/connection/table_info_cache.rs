@@ -22,6 +22,8 @@ pub(crate) struct TableInfo {
     pub resolves_conflicts: bool,
     /// Whether it has foreign keys, or other tables reference it.
     pub foreign_keys: bool,
+    /// Whether other rows may reference its rows.
+    pub is_referenced: bool,
     /// Whether its only CHECKs are those of how Bobak stores its types, so that rows of values need none.
     pub checks_storage_only: bool,
 }

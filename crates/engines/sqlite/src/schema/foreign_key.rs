@@ -27,6 +27,8 @@ impl DeclaredForeignKey {
         let on_delete = match self.on_delete.as_str() {
             "CASCADE" => OnDelete::Cascade,
             "SET NULL" => OnDelete::SetNull,
+            // A table that Bobak creates has no RESTRICT: see `push_actions`.
+            "NO ACTION" if !self.deferred => OnDelete::Restrict,
             "RESTRICT" => OnDelete::Restrict,
             _ => OnDelete::NoAction,
         };

@@ -47,6 +47,7 @@ impl Connection {
                      AND lower(name) = lower(?1) AND instr(upper(sql), 'CONFLICT')), \
              count(*) FILTER (WHERE lower(s.name) = lower(f.\"table\")), \
              count(*), \
+             count(*) FILTER (WHERE lower(f.\"table\") = lower(?1)), \
              (SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)) \
              FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
              WHERE s.type = 'table' \
@@ -65,6 +66,7 @@ impl Connection {
             resolves_conflicts: is_some(),
             refers_to_itself: is_some(),
             foreign_keys: is_some(),
+            is_referenced: is_some(),
             checks_storage_only: checks_storage_only(schema, &text(cells.next())),
         })
     }

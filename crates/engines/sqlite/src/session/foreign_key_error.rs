@@ -132,6 +132,41 @@ pub(crate) fn of_change(
     error.in_table(table.name().to_owned())
 }
 
+impl Connection {
+    /// Commits, or releases a savepoint; the error names a deferred foreign key that rejects it.
+    pub(crate) fn end_with(&mut self, sql: &'static str) -> Result<()> {
+        self.run(sql).map_err(|error| of_commit(self, error))
+    }
+}
+
+/// The error of a commit, whose transaction is still open; it names the deferred foreign key that failed.
+#[cold]
+pub(crate) fn of_commit(connection: &mut Connection, error: Error) -> Error {
+    if !is_foreign_key(&error) {
+        return error;
+    }
+    match violated(connection) {
+        Ok(Some(key)) => {
+            keep_cause(Error::missing_parent(&key.table, &key.names(), &key.parent), &error)
+        }
+        _ => error,
+    }
+}
+
+/// A foreign key with a row that refers to none, of the tables with deferred ones.
+fn violated(connection: &mut Connection) -> Result<Option<ForeignKey>> {
+    const VIOLATED: &str = "SELECT DISTINCT s.name, f.fkid FROM main.sqlite_schema AS s, \
+        pragma_foreign_key_check(s.name) AS f WHERE s.type = 'table' AND s.sql LIKE '%deferred%'";
+    let violated = connection.all_rows(VIOLATED, &[])?;
+    let is_violated = |key: &ForeignKey| {
+        violated.iter().any(|row| {
+            let (table, id) = (row.first(), row.get(1));
+            table == Some(&Value::from(key.table.as_str())) && id == Some(&Value::Int(key.id))
+        })
+    };
+    Ok(foreign_keys(connection)?.into_iter().find(is_violated))
+}
+
 fn is_foreign_key(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<SqliteError>());
     source.is_some_and(|source| source.message() == "FOREIGN KEY constraint failed")
@@ -210,7 +245,12 @@ fn referring(
     parameters: &[Value<'_>],
     depth: usize,
 ) -> Result<Option<Error>> {
-    for key in keys.iter().filter(|key| key.parent.eq_ignore_ascii_case(parent)) {
+    let mut referring_keys: Vec<&ForeignKey> =
+        keys.iter().filter(|key| key.parent.eq_ignore_ascii_case(parent)).collect();
+    // Rows that refer to others of their table may be deleted with them.
+    let is_own = |key: &ForeignKey| key.table.eq_ignore_ascii_case(parent);
+    referring_keys.sort_by_key(|key| (is_own(key), key.on_delete == "CASCADE"));
+    for key in referring_keys {
         let list = |part: fn(&(String, String)) -> &str| {
             key.columns.iter().map(|pair| name(part(pair))).collect::<Vec<_>>().join(", ")
         };

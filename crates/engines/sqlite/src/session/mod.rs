@@ -11,6 +11,7 @@ mod foreign_key_error;
 mod group_commit;
 mod nearest;
 pub(crate) mod query;
+mod replace;
 mod replay;
 mod session_connection;
 mod sync;
@@ -248,11 +249,16 @@ impl Session for SqliteSession<'_> {
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
+        if batch.check_writable().is_err() {
+            let send = |rows: &WriteBatch, each: &mut dyn FnMut(Result<Outcome>)| {
+                self.batch(rows, on_error, each)
+            };
+            return batch.send_writable(on_error, each, send);
+        }
         if batch.is_empty() {
             return Ok(());
         }
         Interrupt::check()?;
-        batch.check_writable()?;
         if let Some(sent) =
             self.outside(|| Interrupt::hold_off(|| self.engine.share_batch(batch, on_error, each)))
         {

@@ -1,5 +1,6 @@
 //! The steps of a session's transaction.
 
+use super::foreign_key_error::of_commit;
 use super::session_connection::{AccessMode, lost};
 use super::{SessionState, SqliteSession, in_use};
 use crate::connection::is_no_transaction;
@@ -101,7 +102,7 @@ impl<'e> SqliteSession<'e> {
         let id = pooled.text_statement(sql)?;
         match Interrupt::hold_off(|| pooled.db.execute(id, std::iter::empty::<ValueRef<'_>>())) {
             Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
-            result => result.map_err(|failure| translate(failure, None)),
+            result => result.map_err(|failure| of_commit(&mut pooled, translate(failure, None))),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::error::translate;
 use crate::ffi::StatementId;
 use crate::session::exhausted_keys::{explain_full, no_key_left};
 use crate::session::foreign_key_error;
+use crate::session::replace::replace;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     BulkChange, ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome,
@@ -68,6 +69,9 @@ pub(crate) fn write_row<'v>(
 ) -> Result<Outcome> {
     table.check_written(verb)?;
     let written = match verb {
+        Verb::InsertOrReplace if connection.fresh_table_info(table)?.is_referenced => {
+            replace(connection, table, values)
+        }
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
             insert(connection, table, verb, values)
         }
@@ -151,7 +155,7 @@ fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
         .in_table(table.name().to_owned())
 }
 
-fn insert<'v>(
+pub(super) fn insert<'v>(
     connection: &mut Connection,
     table: &TableSchema,
     verb: Verb,
