@@ -224,7 +224,7 @@ fn describe_actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool) ->
         action => format!(", on update {action:?}"),
     };
     let deferred = if deferred { ", deferred" } else { "" };
-    format!("{on_delete:?}{update}{deferred}")
+    format!("{:?}{update}{deferred}", on_delete.compared())
 }
 
 /// The constraint's text in its canonical spelling: engines return it in different ones.
@@ -268,6 +268,7 @@ fn check_referenced(
     table: &TableSchema,
     wanted: &[Arc<TableSchema>],
     stored: &[TableSchema],
+    elsewhere: &dyn Fn(&str) -> Option<String>,
 ) -> Result<()> {
     let is_known = |name: &str| {
         let mut known = wanted.iter().map(|table| &**table).chain(stored);
@@ -276,15 +277,23 @@ fn check_referenced(
     let missing = |key: &&ForeignKey| !is_known(&key.table);
     let keys = table.all_foreign_keys();
     let Some(key) = keys.iter().find(missing) else { return Ok(()) };
-    let message = format!(
-        "the referenced table '{}' does not exist: register its record with the builder, too, or create the table",
-        key.table
-    );
+    let message = match elsewhere(&key.table) {
+        Some(engine) => format!(
+            "the referenced table '{}' is on the engine '{engine}', and a foreign key stays on its own engine: leave \
+             `references` out, and make the relation with `Column::refers_to`",
+            key.table
+        ),
+        None => format!(
+            "the referenced table '{}' does not exist: register its record with the builder, too, or create the table",
+            key.table
+        ),
+    };
     let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
     Err(error.in_columns(table, &key.columns))
 }
 
-/// The changes that add what a database lacks, and a line of words for each.
+/// The changes that add what a database lacks, and a line of words for each. `elsewhere` names the engine of a table that is on
+/// another one.
 ///
 /// # Errors
 /// `Schema` if a new column is part of the key, or is required and existing rows have no value for it; or if
@@ -293,6 +302,7 @@ pub(crate) fn missing(
     wanted: &[Arc<TableSchema>],
     stored: &[TableSchema],
     engine: &dyn Engine,
+    elsewhere: &dyn Fn(&str) -> Option<String>,
 ) -> Result<(Vec<SchemaChange>, Vec<String>)> {
     let (mut changes, mut words) = (Vec::new(), Vec::new());
     for table in in_order_of_references(wanted) {
@@ -301,7 +311,7 @@ pub(crate) fn missing(
             continue;
         }
         let Some(found) = stored.iter().find(|t| t.name().eq_ignore_ascii_case(name)) else {
-            check_referenced(&table, wanted, stored)?;
+            check_referenced(&table, wanted, stored, elsewhere)?;
             words.push(format!("created table {name}"));
             changes.push(SchemaChange::CreateTable(table));
             continue;

@@ -221,9 +221,18 @@ impl Catalog {
         let mut scoped = self.base.as_deref().unwrap_or(self).with_engines(wrap)?;
         scoped.scoped = true;
         Ok(match self.base {
-            Some(_) => Arc::new(scoped).with_rules(self.rules.clone()),
+            Some(_) => {
+                let rules = self.rules.iter().map(|rules| Arc::new(rules.for_scope())).collect();
+                Arc::new(scoped).with_rules(rules)
+            }
             None => scoped,
         })
+    }
+
+    /// The same catalog for hooks of a scope, whose session is confined: SQL text is rejected.
+    pub(crate) fn without_sql(&self) -> Result<Self> {
+        let same = self.with_engines(|(_, engine)| Ok(Arc::clone(engine)))?;
+        Ok(Self { scoped: true, model: Arc::clone(&self.model), ..same })
     }
 
     /// Puts the monitor in front of the main engine; attached engines have one from the start.
@@ -314,7 +323,7 @@ impl Catalog {
         let RecordTable { engine, schema, .. } = self.record_table(table)?;
         let checked_by = self.engine(engine)?;
         let stored = checked_by.session()?.tables_and_views()?;
-        check_table(&schema, &stored, checked_by.capabilities().weak_types)?;
+        self.check_against(&schema, &stored, checked_by.capabilities().weak_types)?;
         self.write_model().set_checked(table);
         Ok(engine)
     }
@@ -340,10 +349,25 @@ impl Catalog {
         let RecordTable { engine, schema, checked } = self.record_table(table)?;
         if !checked {
             let weak_types = self.engine(engine)?.capabilities().weak_types;
-            check_table(&schema, &stored()?, weak_types)?;
+            self.check_against(&schema, &stored()?, weak_types)?;
             self.write_model().set_checked(table);
         }
         Ok(())
+    }
+
+    /// Compares a record's table with the existing tables.
+    fn check_against(
+        &self,
+        schema: &TableSchema,
+        stored: &[TableSchema],
+        weak_types: bool,
+    ) -> Result<()> {
+        let found = stored.iter().find(|table| table.name().eq_ignore_ascii_case(schema.name()));
+        if found.is_none() && self.scoped {
+            let message = "the table does not exist, or the scope has no grant on it";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(schema.name()));
+        }
+        schema::check_usable(schema, found, weak_types)
     }
 
     fn record_table(&self, table: usize) -> Result<RecordTable> {
@@ -361,6 +385,15 @@ impl Catalog {
     /// The tables of the model on the engine at an index, each name once.
     pub(crate) fn model_of(&self, engine: usize) -> Vec<Arc<TableSchema>> {
         self.read_model().tables_of(engine)
+    }
+
+    /// The name of another engine that keeps a table of the model.
+    pub(crate) fn other_engine_of(&self, engine: usize, table: &str) -> Option<String> {
+        let mut others = self.engines.iter().enumerate().filter(|(index, _)| *index != engine);
+        let keeps = |index: usize| {
+            self.model_of(index).iter().any(|other| other.name().eq_ignore_ascii_case(table))
+        };
+        others.find(|(index, _)| keeps(*index)).map(|(_, (name, _))| name.clone())
     }
 
     /// A table or view as the engine at an index describes it.
@@ -440,10 +473,4 @@ fn encrypting(engine: Arc<dyn Engine>, rules: &EngineRules) -> Arc<dyn Engine> {
     }
     let _ = rules;
     engine
-}
-
-/// Compares a record's table with the existing tables.
-fn check_table(schema: &TableSchema, stored: &[TableSchema], weak_types: bool) -> Result<()> {
-    let found = stored.iter().find(|table| table.name().eq_ignore_ascii_case(schema.name()));
-    schema::check_usable(schema, found, weak_types)
 }

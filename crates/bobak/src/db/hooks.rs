@@ -6,7 +6,7 @@ use crate::rules::{HookPoint, HookRows, RowHook};
 use crate::transaction::Transaction;
 use bobak_core::{Record, Result, Session, Value, check_loaded};
 use std::any::TypeId;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Hooks: functions that run before and after a record is written, in the same transaction.
 ///
@@ -173,12 +173,28 @@ struct BoundHook {
     /// The database without the layers of rules, and the index of the record's engine.
     catalog: Arc<Catalog>,
     engine: usize,
+    /// The same database for writes of scopes, once there was one.
+    confined: OnceLock<Arc<Catalog>>,
+}
+
+impl BoundHook {
+    fn catalog(&self, confined: bool) -> Result<&Arc<Catalog>> {
+        if !confined {
+            return Ok(&self.catalog);
+        }
+        if self.confined.get().is_none() {
+            let catalog = Arc::new(self.catalog.without_sql()?);
+            return Ok(self.confined.get_or_init(|| catalog));
+        }
+        Ok(self.confined.get().unwrap_or(&self.catalog))
+    }
 }
 
 impl Hook {
     /// The hook of an opened database, whose catalog is without the layers of rules.
     pub(super) fn bind(&self, catalog: &Arc<Catalog>, engine: usize) -> Arc<dyn RowHook> {
-        Arc::new(BoundHook { hook: self.clone(), catalog: Arc::clone(catalog), engine })
+        let (hook, catalog) = (self.clone(), Arc::clone(catalog));
+        Arc::new(BoundHook { hook, catalog, engine, confined: OnceLock::new() })
     }
 }
 
@@ -191,8 +207,9 @@ impl RowHook for BoundHook {
         &self,
         session: Box<dyn Session + '_>,
         rows: HookRows<'_>,
+        confined: bool,
     ) -> Result<Option<Vec<Value<'static>>>> {
-        let transaction = Transaction::within(&self.catalog, self.engine, session);
+        let transaction = Transaction::within(self.catalog(confined)?, self.engine, session);
         (self.hook.run)(&transaction, rows)
     }
 }

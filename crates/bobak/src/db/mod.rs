@@ -201,7 +201,8 @@ impl Db {
         let mut done = Vec::new();
         let engines = self.0.engines().iter().enumerate();
         let plan = |(index, (_, engine)): (usize, &(String, Arc<dyn Engine>))| {
-            schema::missing(&self.0.model_of(index), &engine.tables()?, &**engine)
+            let elsewhere = |table: &str| self.0.other_engine_of(index, table);
+            schema::missing(&self.0.model_of(index), &engine.tables()?, &**engine, &elsewhere)
         };
         let plans = engines.map(plan).collect::<Result<Vec<_>>>()?;
         for ((index, (_, engine)), (changes, lines)) in

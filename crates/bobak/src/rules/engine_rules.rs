@@ -23,6 +23,8 @@ pub(crate) struct EngineRules {
     records: Vec<Arc<RecordRules>>,
     /// By the id of the schema with which a caller describes a table.
     tables: RwLock<HashMap<u64, Option<Arc<TableRules>>>>,
+    /// Whether the engine is confined to the rows of a scope: then hooks run no SQL text either.
+    pub confined: bool,
     /// The encrypted fields of the records.
     #[cfg(feature = "field-encryption")]
     pub ciphers: Option<Arc<crate::field_encryption::EngineCiphers>>,
@@ -42,6 +44,18 @@ impl EngineRules {
         }
         self.records.push(Arc::new(record));
         Ok(())
+    }
+
+    /// The same rules for the engine of a scope.
+    #[cfg(feature = "scopes")]
+    pub fn for_scope(&self) -> Self {
+        Self {
+            records: self.records.clone(),
+            tables: RwLock::default(),
+            confined: true,
+            #[cfg(feature = "field-encryption")]
+            ciphers: self.ciphers.clone(),
+        }
     }
 
     /// Whether no record has rules.

@@ -45,7 +45,7 @@ impl RuleSession<'_> {
         let session = self.take_inner()?;
         let returned = Arc::new(Mutex::new(None));
         let lent = RuleSession::lent(session, self, Arc::clone(&returned));
-        let done = catch_panic("a hook", || hook.run(Box::new(lent), rows));
+        let done = catch_panic("a hook", || hook.run(Box::new(lent), rows, self.rules.confined));
         let session = returned.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.put_inner(session);
         done

@@ -25,7 +25,7 @@ pub(crate) trait RowHook: Send + Sync {
     /// When it runs.
     fn point(&self) -> HookPoint;
 
-    /// Runs it in the session's open transaction. Returns the new row if the hook may change it.
+    /// Runs it in the session's open transaction, which is that of a scope if it is `confined`. Returns the new row if the hook may change it.
     ///
     /// # Errors
     /// Those of the hook.
@@ -33,6 +33,7 @@ pub(crate) trait RowHook: Send + Sync {
         &self,
         session: Box<dyn Session + '_>,
         rows: HookRows<'_>,
+        confined: bool,
     ) -> Result<Option<Vec<Value<'static>>>>;
 }
 

@@ -247,3 +247,29 @@ fn wrong_scopes_are_rejected() {
     // A served scope stays confined.
     assert!(of(&db, 7).engine().unwrap().tables().unwrap().len() < db.tables().unwrap().len());
 }
+
+/// Hooks run with what the scope grants, so they run no SQL text either, on engines with SQL and without.
+#[test]
+fn hooks_of_a_scope_run_no_sql() {
+    on_each(|place| {
+        let hook = |transaction: &Transaction<'_>, _: &mut Country| {
+            transaction.sql::<i64>("SELECT count(*) FROM country", ()).map(drop)
+        };
+        let hidden = |transaction: &Transaction<'_>, _: &mut Customer| {
+            transaction.table::<Secret>().map(drop)
+        };
+        let builder = Db::builder().record::<Secret>().before_insert(hook).before_insert(hidden);
+        let db = builder.open(&place.url).unwrap();
+        db.create_missing_tables().unwrap();
+        db.table().unwrap().insert(&Country { id: 1, name: "CH".into() }).unwrap();
+        let scope = RowScope::new("a").grant("read, write on country, customer");
+        let scoped = db.scoped(&scope).unwrap();
+        let error = scoped.table().unwrap().insert(&Country { id: 2, name: "FR".into() });
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{} {error}", place.url);
+        let customer = Customer { id: 1, tenant: 1, name: "a".into() };
+        let error = scoped.table().unwrap().insert(&customer).unwrap_err();
+        assert!(error.message().contains("the scope has no grant on it"), "{} {error}", place.url);
+        assert!(db.table().unwrap().insert(&Country { id: 3, name: "IT".into() }).is_ok());
+    });
+}

@@ -370,7 +370,7 @@ fn no_transaction(error: Error) -> Error {
     if error.kind() != ErrorKind::Unsupported {
         return error;
     }
-    let message = "permission denied: a transaction would block writers, and you may not write in this database: \
-                   read without a transaction";
+    let message = "permission denied: you may not write in this database, and a transaction to read would block writers: \
+                   read without one";
     Error::new(ErrorKind::Denied, message)
 }
