@@ -117,7 +117,7 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
         own.literal(ValueRef::Text(table.name()));
         own.into_text()
     };
-    // Whoever tracks it again finds this, and notes that its changes in between are unknown.
+    // The program that tracks it again finds this, and notes that its changes in between are unknown.
     let note = note_text(dialect, &untracked_text(table));
     texts.push(format!("{note} WHERE EXISTS (SELECT 1{})", of_table(TRACKED_TABLE)));
     texts.extend([TRACKED_TABLE, LAYOUT_TABLE].map(|list| format!("DELETE{}", of_table(list))));

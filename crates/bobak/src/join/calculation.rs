@@ -54,7 +54,7 @@ pub(super) trait Evaluate {
             }
             JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
             JoinExpr::Function(JoinFunction::Coalesce, arguments) => {
-                // The arguments after the first value are not calculated: one may be out of range.
+                // The arguments after the first value are not calculated: it may be out of range.
                 let mut values = arguments.iter().map(|argument| self.value(argument));
                 let found = values.find(|value| !matches!(value, Ok(value) if value.is_null()));
                 found.unwrap_or(Ok(Value::Null))

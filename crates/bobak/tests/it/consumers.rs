@@ -91,7 +91,7 @@ fn on_local_engines() {
     on_each(|place| consumers_are_independent(&place.open(tracked())));
 }
 
-fn quiet_tables_keep_nothing_from_being_pruned(db: &Db) {
+fn unchanged_tables_keep_nothing_from_being_pruned(db: &Db) {
     let people = db.table::<Person>().unwrap();
     let key = people.insert(&person("ada", 1)).unwrap();
     let mut mailer = db.consumer::<Person>("mailer").unwrap();
@@ -137,7 +137,7 @@ fn a_table_that_is_tracked_again_has_a_gap(db: &Db) {
 #[test]
 fn nothing_is_missed_in_silence_on_local_engines() {
     on_each(|place| a_table_that_is_tracked_again_has_a_gap(&place.open(tracked())));
-    on_each(|place| quiet_tables_keep_nothing_from_being_pruned(&place.open(tracked())));
+    on_each(|place| unchanged_tables_keep_nothing_from_being_pruned(&place.open(tracked())));
 }
 
 #[test]

@@ -177,7 +177,7 @@ pub(super) fn untrack(state: &mut DatabaseState, table: &TableSchema) -> Result<
     // So that a later layout has another number, even if nothing is captured in between.
     skip_number(state)?;
     if was_tracked {
-        // Whoever tracks it again notes that its changes in between are unknown.
+        // The program that tracks it again notes that its changes in between are unknown.
         let counted = last_change(state);
         note_text(state, counted, change_log::untracked_text(table))?;
     }
