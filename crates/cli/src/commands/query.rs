@@ -34,7 +34,8 @@ pub struct QueryCommand {
     attached: Vec<(String, String)>,
 
     /// Value of the next ? in the statement, a number if it looks like one, or NAME=VALUE for :NAME; may be repeated. A name
-    /// given several times is a list, for IN (:NAME)
+    /// given several times is a list, for IN (:NAME). NAME:TYPE=VALUE is a value of the type, as zip:text=10, and NAME:null
+    /// is NULL
     #[arg(short, long = "param", value_name = "VALUE", allow_hyphen_values = true)]
     parameters: Vec<String>,
 
@@ -124,16 +125,14 @@ impl QueryCommand {
 
     /// The values of the statement's parameters. A name that is given several times has a list.
     fn arguments(&self, sql: &str) -> Result<SqlArguments<'static>> {
-        let value = |text: &str| Parameter::from(read::any(text).into_owned());
         if SqlArguments::names(sql).unwrap_or_default().is_empty() {
-            return Ok(SqlArguments::of(self.parameters.iter().map(|text| value(text)).collect()));
+            let values = self.parameters.iter().map(|text| untyped_parameter(text));
+            return Ok(SqlArguments::of(values.collect()));
         }
         let mut lists: BTreeMap<String, Vec<Parameter<'static>>> = BTreeMap::new();
         for given in &self.parameters {
-            let (name, text) = given.split_once('=').ok_or_else(|| {
-                Error::usage("the parameters of the statement have names: write --param NAME=VALUE")
-            })?;
-            lists.entry(name.to_owned()).or_default().push(value(text));
+            let (name, value) = named_parameter(given)?;
+            lists.entry(name.to_owned()).or_default().push(value);
         }
         let argument = |(name, list): (String, Vec<_>)| match <[_; 1]>::try_from(list) {
             Ok([one]) => (name.into(), SqlArgument::Value(one)),
@@ -182,6 +181,28 @@ impl QueryCommand {
             .map_err(|error| Error::io("read the statement from standard input", &error))?;
         Ok(text)
     }
+}
+
+/// A number if the text looks like one.
+fn untyped_parameter(text: &str) -> Parameter<'static> {
+    read::any(text).into_owned().into()
+}
+
+/// Reads `NAME=VALUE`, `NAME:TYPE=VALUE` or `NAME:null`.
+fn named_parameter(given: &str) -> Result<(&str, Parameter<'static>)> {
+    if let Some(name) = given.strip_suffix(":null").filter(|name| !name.contains('=')) {
+        return Ok((name, Value::Null.into()));
+    }
+    let (name, text) = given.split_once('=').ok_or_else(|| {
+        Error::usage("the parameters of the statement have names: write --param NAME=VALUE")
+    })?;
+    let Some((name, ty)) = name.split_once(':') else {
+        return Ok((name, untyped_parameter(text)));
+    };
+    let (_, ty) = column_type(&format!("{name}={ty}")).map_err(Error::usage)?;
+    let value = read::parse(ty, text.as_bytes())
+        .map_err(|problem| Error::usage(format!("--param {name}: {problem}")))?;
+    Ok((name, Parameter::new(value.into_owned(), ty)))
 }
 
 /// Adds the flag to an error about the number of values.

@@ -66,6 +66,35 @@ fn parameters_are_bound_by_name() {
 }
 
 #[test]
+fn parameters_by_name_may_have_types() {
+    let program = program();
+    let sql = "SELECT typeof(:x) || ' ' || quote(:x) AS found";
+    let query = |given| {
+        program.run(&["query", "sqlite:t.db", sql, "--format", "csv", "--no-header", "-p", given])
+    };
+    let typed = [
+        ("x=10", "integer 10"),
+        ("x:text=10", "text '10'"),
+        ("x:TEXT=a=b", "text 'a=b'"),
+        ("x:text=", "text ''"),
+        ("x:null", "null NULL"),
+        ("x:i64=9007199254740993", "integer 9007199254740993"),
+        ("x=y:null", "text 'y:null'"),
+    ];
+    for (given, expected) in typed {
+        let found = query(given);
+        assert_eq!((found.code, found.out.trim_end()), (0, expected), "{given}: {}", found.err);
+    }
+    for (given, expected) in [
+        ("x:string=10", "there is no type \"string\"; there are bool, i8"),
+        ("x:i64=ten", "--param x: \"ten\" is not an i64"),
+    ] {
+        let found = query(given);
+        assert!(found.code == 2 && found.err.contains(expected), "{given}: {}", found.err);
+    }
+}
+
+#[test]
 fn type_flag_sets_type_of_expression() {
     let program = program();
     let sql = "SELECT 15706 AS day, max(at) AS last FROM t";

@@ -3,6 +3,7 @@
 import { actAs, json, ROOT, send } from "./api.js";
 import { Statements } from "./statements.js";
 import { ask, button, count, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
+import { exactInteger, exactJson, sqlText } from "./values.js";
 
 const PERMISSIONS = ["read", "insert", "update", "delete", "sql", "schema"];
 
@@ -49,6 +50,20 @@ const field = (text, input, hint) => {
   return h("div", { className: "field" }, h("label", { htmlFor: input.id }, text), h("span", { className: "hint" }, hint ?? ""), input);
 };
 
+/** The value of a variable, as the access file has it. */
+const variableText = (value) => (typeof value === "string" ? sqlText(value) : (value.rawJSON ?? String(value)));
+
+/** Reads `name = 'text'` or `name = 7`. */
+function variable(line) {
+  const at = line.indexOf("=");
+  if (at < 1) throw new Error(`“${line}” is not of the form name = value.`);
+  const name = line.slice(0, at).trim();
+  const value = line.slice(at + 1).trim();
+  if (/^'(?:[^']|'')*'$/.test(value)) return [name, value.slice(1, -1).replaceAll("''", "'")];
+  if (/^-?(0|[1-9]\d*)$/.test(value)) return [name, exactInteger(value)];
+  throw new Error(`${name}: expected a whole number, or a text in single quotes, such as ${sqlText(value.replace(/^'|'$/g, ""))}.`);
+}
+
 /** A form in a dialog. `apply` may throw an error, which is shown in it. */
 function form(title, label, fields, apply) {
   return dialog(title, (close) => {
@@ -72,7 +87,7 @@ class Accounts extends Section {
   }
 
   async load() {
-    this.access = await json("GET", "access", { quiet: true });
+    this.access = exactJson(await (await send("GET", "access", { quiet: true })).text());
     const { roles, users, tokens, file } = this.access;
     const account = (kind, one) => row(one.name, kind, one.roles.join(", ") || "none", one.expires ? time(one.expires) : "never", button(`More for ${kind} ${one.name}`, (event) => menu(event.currentTarget, [["Try as this account", () => actAs(`${kind} ${one.name}`)], ["Change…", () => this[kind](one)], null, ["Remove…", () => this.remove(`access/${kind}s`, one.name)]]), { picture: "menu", quiet: true }));
     const role = ({ name, grants }) => row(name, h("ul", { className: "grants" }, grants.map((grant) => h("li", {}, h("code", {}, grant)))), button(`More for role ${name}`, (event) => menu(event.currentTarget, [["Change…", () => this.role({ name, grants })], null, ["Remove…", () => this.remove("access/roles", name)]]), { picture: "menu", quiet: true }));
@@ -90,18 +105,13 @@ class Accounts extends Section {
     const names = ["admin", ...this.access.roles.map(({ name }) => name)];
     const boxes = names.map((name) => h("input", { type: "checkbox", value: name, checked: one?.roles.includes(name) ?? false }));
     const expires = h("input", { type: "date", value: one?.expires?.slice(0, 10) ?? "" });
-    const variables = h("textarea", { rows: 1, spellcheck: false, placeholder: "tenant = 7", value: Object.entries(one?.variables ?? {}).map(([name, value]) => `${name} = ${value}`).join("\n") });
+    const variables = h("textarea", { rows: 1, spellcheck: false, placeholder: "tenant = 7", value: Object.entries(one?.variables ?? {}).map(([name, value]) => `${name} = ${variableText(value)}`).join("\n") });
     return {
-      fields: [h("fieldset", { className: "boxes" }, h("legend", {}, "Roles"), boxes.map((input) => h("label", {}, input, input.value))), field("Expires", expires, "never, if empty"), h("details", {}, h("summary", {}, "Variables of row rules"), field("Name = value, one per line", variables))],
+      fields: [h("fieldset", { className: "boxes" }, h("legend", {}, "Roles"), boxes.map((input) => h("label", {}, input, input.value))), field("Expires", expires, "never, if empty"), h("details", {}, h("summary", {}, "Variables of row rules"), field("Name = value, one per line", variables, "texts in single quotes, as region = 'north'"))],
       read: () => ({
         roles: boxes.filter((input) => input.checked).map((input) => input.value),
         expires: expires.value === "" ? null : expires.value === one?.expires?.slice(0, 10) ? one.expires : expires.value,
-        variables: Object.fromEntries(variables.value.split("\n").filter((line) => line.trim()).map((line) => {
-          const at = line.indexOf("=");
-          if (at < 1) throw new Error(`“${line}” is not of the form name = value.`);
-          const value = line.slice(at + 1).trim();
-          return [line.slice(0, at).trim(), /^-?\d{1,15}$/.test(value) ? Number(value) : value];
-        })),
+        variables: Object.fromEntries(variables.value.split("\n").filter((line) => line.trim()).map(variable)),
       }),
     };
   }

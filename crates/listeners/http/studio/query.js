@@ -6,10 +6,11 @@ import { ask, button, count, dialog, fill, h, icon, menu, notify, report, save }
 import { planIndex } from "./migrate.js";
 import { chart, firstSettings, isNumeric, KINDS } from "./chart.js";
 import { Grid, RowWindow } from "./grid.js";
-import { csv } from "./values.js";
+import { csv, parameterValue } from "./values.js";
 
 const WORDS = "SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT OFFSET JOIN LEFT INNER CROSS ON AS AND OR NOT IN IS NULL LIKE BETWEEN EXISTS CASE WHEN THEN ELSE END DISTINCT UNION ALL EXCEPT INTERSECT WITH RECURSIVE VALUES INSERT INTO UPDATE SET DELETE CREATE TABLE VIEW INDEX UNIQUE PRIMARY KEY FOREIGN REFERENCES DEFAULT CHECK DROP ALTER ADD COLUMN RENAME TO RETURNING ASC DESC COLLATE CAST OVER PARTITION EXPLAIN QUERY PLAN REPLACE CONFLICT DO NOTHING".split(" ");
 const FUNCTIONS = "count sum avg min max total group_concat coalesce ifnull nullif abs round length lower upper substr trim replace instr date time datetime strftime julianday unixepoch random hex quote typeof printf json_extract row_number rank lag lead first_value last_value".split(" ");
+const PARAMETER_TYPES = [["any", "number or text"], ["text", "text"], ["null", "NULL"]];
 const KEYWORDS = new Set(WORDS.map((word) => word.toLowerCase()));
 const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*'?)|("(?:[^"]|"")*"?)|(\b\d+(?:\.\d+)?\b)|([:@$][A-Za-z_]\w*|\?)|([A-Za-z_]\w*)|([\s\S])/g;
 
@@ -186,7 +187,31 @@ class SqlPage {
     this.tab.parameters ??= {};
     const shown = [...this.parametersBox.querySelectorAll("input")].map((input) => input.name);
     if (shown.join() === names.join()) return;
-    fill(this.parametersBox, names.map((name) => h("label", {}, name, h("input", { name, value: this.tab.parameters[name] ?? "", on: { input: (event) => ((this.tab.parameters[name] = event.target.value), this.#remember()), keydown: (event) => event.key === "Enter" && this.run() } }))));
+    this.tab.types ??= {};
+    fill(this.parametersBox, names.map((name) => this.#parameter(name)));
+  }
+
+  /** The field of a parameter, and what its text is. */
+  #parameter(name) {
+    const { parameters, types } = this.tab;
+    const input = h("input", { name, value: parameters[name] ?? "", on: { input: () => ((parameters[name] = input.value), this.#remember()), keydown: (event) => event.key === "Enter" && this.run() } });
+    const show = () => {
+      input.disabled = types[name] === "null";
+      input.placeholder = types[name] === "text" ? "" : "NULL";
+    };
+    const choose = (event) => {
+      types[name] = event.target.value;
+      show();
+      this.#remember();
+    };
+    show();
+    const option = ([value, text]) => h("option", { value, selected: value === (types[name] ?? "any") }, text);
+    return h("span", { className: "parameter" }, h("label", {}, name, input), h("select", { aria: { label: `Type of ${name}` }, title: "What looks like a number is a number, and nothing is NULL, unless you choose text", on: { change: choose } }, PARAMETER_TYPES.map(option)));
+  }
+
+  /** The values of parameters, in this order. */
+  #values(order) {
+    return order.map((name) => parameterValue(this.tab.parameters?.[name] ?? "", this.tab.types?.[name]));
   }
 
   // Completion
@@ -273,10 +298,7 @@ class SqlPage {
 
   async #send(text, { readOnly, explain } = {}) {
     const { order, text: plain } = withParameters(text);
-    const values = order.map((name) => {
-      const value = this.tab.parameters?.[name] ?? "";
-      return value === "" ? null : /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
-    });
+    const values = this.#values(order);
     this.abort?.abort();
     this.abort = new AbortController();
     this.stopButton.disabled = false;
@@ -348,8 +370,7 @@ class SqlPage {
   /** All rows, also those beyond the limit of a page: the server sends CSV. */
   async #download(text) {
     const { order, text: plain } = withParameters(text);
-    const parameters = order.map((name) => this.tab.parameters?.[name] ?? null);
-    const response = await send("POST", `${this.database.path}sql?${queryString({ numbers: "text" })}`, { body: { sql: plain, parameters }, headers: { accept: "text/csv" } });
+    const response = await send("POST", `${this.database.path}sql?${queryString({ numbers: "text" })}`, { body: { sql: plain, parameters: this.#values(order) }, headers: { accept: "text/csv" } });
     save("result.csv", "text/csv", await response.blob());
   }
 

@@ -14,6 +14,24 @@ const exactNumber = (key, value, context) => (typeof value === "number" && JSON.
 /** Reads JSON whose numbers are written as they were read, if the browser can do that. */
 export const exactJson = (text) => JSON.parse(text, exactNumber);
 
+/** The whole number that a text of digits is, exactly. */
+export function exactInteger(text) {
+  const number = Number(text);
+  if (Number.isSafeInteger(number)) return number;
+  if (!JSON.rawJSON) throw new Error(`This browser does not send ${text} exactly: use a newer one.`);
+  return JSON.rawJSON(text);
+}
+
+/** The value that the text of a parameter is: a number if it is written as one, NULL if there is nothing. */
+export function parameterValue(text, type) {
+  if (type === "null") return null;
+  if (type === "text") return text;
+  if (text === "") return null;
+  if (/^-?(0|[1-9]\d*)$/.test(text)) return exactInteger(text);
+  if (!NUMBER.test(text)) return text;
+  return JSON.rawJSON?.(text) ?? Number(text);
+}
+
 const isRaw = (value) => JSON.isRawJSON?.(value) ?? false;
 
 /** Whether the numbers of a column are only what `exactJson` reads: those of documents, and of columns without a type. */

@@ -60,6 +60,53 @@ own.on("a token is shown once, and removed", "#/admin/shop", async (page) => {
   assert.equal(await status(), 401);
 });
 
+own.on("variables of row rules keep their types", "#/admin/shop", async (page) => {
+  const file = () => readFileSync(join(own.server.folder, "shop.access"), "utf8");
+  await page.click("button:has-text('New token')");
+  await page.fill("dialog label:text-is('Name') ~ input", "typed");
+  await page.click("dialog summary:has-text('Variables')");
+  await page.fill("dialog textarea", "zip = 0123");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog .problem:has-text(\"such as '0123'\")");
+  const written = "n = 9007199254740993\nquoted = 'it''s'\nshop = '7'\nz = ' sp '\nzip = '0123'";
+  await page.fill("dialog textarea", written);
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog .token");
+  await page.keyboard.press("Escape");
+  const before = file();
+  assert.match(before, /^token typed \S+ with n = 9007199254740993, quoted = 'it''s', shop = '7', z = ' sp ', zip = '0123'$/m);
+  await page.click("button[aria-label='More for token typed']");
+  await page.click(".menu >> text=Change…");
+  assert.equal(await page.inputValue("dialog textarea"), written);
+  const [request] = await Promise.all([page.waitForRequest((request) => request.method() === "PUT"), page.click("dialog button.primary")]);
+  await request.response();
+  assert.equal(file(), before);
+});
+
+own.on("a parameter of SQL is what was typed, a text, or NULL", "#/sql/shop", async (page) => {
+  await page.fill("#sql", "SELECT typeof(:n) || ' ' || quote(:n) AS found");
+  const found = async (text, type) => {
+    await page.selectOption(".parameters select", type);
+    if (type !== "null") await page.fill(".parameters input", text);
+    const [response] = await Promise.all([page.waitForResponse((response) => response.url().includes("/sql?")), page.click("button:has-text('Run')")]);
+    const { rows, detail } = await response.json();
+    return rows?.[0][0] ?? detail;
+  };
+  const expected = [
+    ["9007199254740993", "any", "integer 9007199254740993"],
+    ["007", "any", "text '007'"],
+    ["1e5", "any", "real 100000.0"],
+    ["0.1", "any", "real 0.1"],
+    ["'10'", "any", "text '''10'''"],
+    ["", "any", "null NULL"],
+    ["10", "text", "text '10'"],
+    ["", "text", "text ''"],
+    ["", "null", "null NULL"],
+  ];
+  for (const [text, type, value] of expected) assert.equal(await found(text, type), value, `${type}: ${text}`);
+  assert.match(await found("12345678901234567890", "any"), /12345678901234567890/);
+});
+
 own.on("a backup is made, verified, downloaded and restored", "#/admin/shop", async (page) => {
   const backups = section(page, "Backups");
   await backups.locator("button:has-text('Back up now')").click();
