@@ -3,7 +3,7 @@
 use super::account::Account;
 use super::grant::{CallerPermissions, Grant};
 use super::line_parser::LineParser;
-use bobak_core::{Error, ErrorKind, Result, Value};
+use bobak_core::{Error, ErrorKind, Result, TableSchema, Value};
 use std::sync::Arc;
 
 /// The built-in role with all permissions everywhere.
@@ -66,6 +66,16 @@ impl Policy {
             .map(|(kind, account)| format!("{kind} {}", account.name))
     }
 
+    /// Checks that the row rules of a role name columns that the table has, if its grants name the table.
+    ///
+    /// # Errors
+    /// `Config` with the rule and the column.
+    pub fn check_table(&self, role: &str, database: &str, table: &TableSchema) -> Result<()> {
+        let role = self.roles.iter().find(|known| known.name == role);
+        let mut grants = role.into_iter().flat_map(|role| &role.grants);
+        grants.try_for_each(|grant| grant.check_table(database, table))
+    }
+
     pub(crate) fn user_accounts(&self) -> &[Account] {
         &self.users
     }
@@ -85,9 +95,7 @@ impl Policy {
             grants.extend(role.into_iter().flat_map(|role| role.grants.iter().cloned()));
         }
         let mut variables = account.variables.clone();
-        if variables.iter().all(|(name, _)| name != "user") {
-            variables.push(("user".to_owned(), Value::from(account.name.clone())));
-        }
+        variables.push(("user".to_owned(), Value::from(account.name.clone())));
         CallerPermissions::new(grants, variables, account.expires)
     }
 

@@ -95,6 +95,10 @@ impl Account {
 /// Parses `name = 'text'` or `name = 7`.
 fn parse_variable(line: &mut LineParser<'_>) -> Result<(String, Value<'static>)> {
     let name = line.name("a variable's name")?;
+    if name.eq_ignore_ascii_case("user") {
+        let message = "the variable 'user' is the account's own name: choose another name";
+        return Err(Error::new(ErrorKind::Config, message));
+    }
     if !line.take_symbol('=') {
         return Err(line.expected("'='"));
     }

@@ -139,7 +139,14 @@ fn account_line(kind: &str, account: &AccountDescription, hash: &str) -> Result<
             Value::Text(text) if !text.contains(['\n', '\r']) => {
                 line.push_str(&format!("{name} = '{}'", text.replace('\'', "''")));
             }
-            _ => return Err(wrong(name)),
+            Value::Text(_) => {
+                let message = format!("the value of the variable '{name}' has a line break");
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+            _ => {
+                let message = format!("the variable '{name}' must be a text or an integer");
+                return Err(Error::new(ErrorKind::Config, message));
+            }
         }
     }
     Ok(line)

@@ -96,6 +96,22 @@ impl Grant {
         })
     }
 
+    /// Checks that its row rule names columns of a table that the grant names.
+    ///
+    /// # Errors
+    /// `Config`.
+    pub fn check_table(&self, database: &str, table: &TableSchema) -> Result<()> {
+        let is_named = |pattern: &TablePattern| {
+            let name = pattern.table.as_ref();
+            pattern.is_in(database)
+                && name.is_some_and(|name| name.eq_ignore_ascii_case(table.name()))
+        };
+        match &self.rule {
+            Some(rule) if self.tables.iter().any(is_named) => rule.check_columns(table),
+            _ => Ok(()),
+        }
+    }
+
     fn is_in(&self, database: &str) -> bool {
         self.tables.iter().any(|pattern| pattern.is_in(database))
     }

@@ -80,6 +80,26 @@ impl RowRule {
         })
     }
 
+    /// Checks that a table has the columns that the rule names.
+    ///
+    /// # Errors
+    /// `Config` with the first one that it lacks.
+    pub fn check_columns(&self, table: &TableSchema) -> Result<()> {
+        // Which type the variables have is not known: a wrong one hides the columns behind it.
+        let values = [Value::from(""), Value::Int(0)];
+        let errors = values.into_iter().filter_map(|value| {
+            Condition::parse_with(&self.text, table, &|_| Some(value.clone())).err()
+        });
+        match errors.filter_map(|error| unknown_column(&error)).next() {
+            Some(column) => {
+                let message = format!("the row rule `{}` names the column '{column}'", self.text);
+                let message = format!("{message}, which '{}' does not have", table.name());
+                Err(Error::new(ErrorKind::Config, message))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Adds the positions of the columns that a bound rule reads.
     pub fn columns_of(condition: &Condition, table: &TableSchema, found: &mut Vec<usize>) {
         match condition {

@@ -85,8 +85,21 @@ pub(crate) async fn put_role(
     name: &str,
 ) -> Result<ResponseBuilder, Problem> {
     let (new, name): (NewRole, _) = (body(request).await?, name.to_owned());
+    let mut known = Vec::new();
+    for database in request.state.authenticator.databases() {
+        // Grants may also be given while a database does not answer.
+        if let Ok(tables) = database.schema.tables().await {
+            known.push((database.name.clone(), tables));
+        }
+    }
     edit(request, format!("changed the role {name}"), move |file| {
-        file.set_grants(&name, &new.grants)
+        file.set_grants(&name, &new.grants)?;
+        for (database, tables) in &known {
+            for table in tables.sorted() {
+                file.policy().check_table(&name, database, &table.schema)?;
+            }
+        }
+        Ok(())
     })
     .await
 }

@@ -113,11 +113,33 @@ fn wrong_accounts_are_rejected() {
         ("/access/users/ada", r#"{"password":"correct horse","variables":{"a":[1]}}"#, 400),
         ("/access/users/ada", r#"{"password":"correct horse","variables":{"a":"x\ny"}}"#, 422),
         ("/access/users/ada", r#"{"passwort":"correct horse"}"#, 400),
+        ("/access/users/ada", r#"{"password":"correct horse","variables":{"user":"eve"}}"#, 422),
+        ("/access/users/ada", r#"{"password":"correct horse","variables":{"USER":"eve"}}"#, 422),
+        ("/access/roles/clerk", r#"{"grants":["read on person where nosuch = 1"]}"#, 422),
+        (
+            "/access/roles/clerk",
+            r#"{"grants":["read on app.PERSON where id = :n and nosuch = 1"]}"#,
+            422,
+        ),
     ] {
         let reply = server.send("PUT", path, body);
         assert_eq!(reply.status, status, "{path} {body}: {reply:?}");
     }
     assert!(!folder.path().join("app.access").exists(), "nothing was written");
+    let body = r#"{"password":"correct horse","variables":{"a":"x\ny"}}"#;
+    let detail =
+        server.send("PUT", "/access/users/ada", body).is(422, "Config").json()["detail"].clone();
+    assert_eq!(detail, "the value of the variable 'a' has a line break");
+    let body = r#"{"grants":["read on person where nosuch = 1"]}"#;
+    let detail =
+        server.send("PUT", "/access/roles/clerk", body).is(422, "Config").json()["detail"].clone();
+    assert_eq!(
+        detail,
+        "the row rule `nosuch = 1` names the column 'nosuch', which 'person' does not have"
+    );
+    // Tables may come later, and a rule for all tables holds for those that have its columns.
+    let later = r#"{"grants":["read on nosuch where x = 1","read on * where owner = :user","read on other.person where x = 1"]}"#;
+    server.send("PUT", "/access/roles/clerk", later).ok(204);
 }
 
 #[test]
