@@ -3,7 +3,7 @@
 //! one value, and a file without line ends would fill the memory.
 
 use crate::error::{Error, Result};
-use crate::import::quote_marker::QuoteMarker;
+use bobak_text::csv::QuoteMarker;
 use csv::{ByteRecord, ReaderBuilder};
 use std::io::{self, Read};
 
@@ -11,8 +11,8 @@ use std::io::{self, Read};
 pub const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// What a field begins with that is surely a text: a quoted `""`, or a string of JSON. What follows is the
-/// text. No field in UTF-8 has the byte 0xfe.
-pub const EXPLICIT: &[u8] = b"\xfetext\xfe";
+/// text.
+pub use bobak_text::csv::EXPLICIT;
 /// What a field begins with that is an object or an array of JSON.
 pub const DOCUMENT: &[u8] = b"\xfejson\xfe";
 
@@ -127,7 +127,7 @@ impl<'a> CsvReader<'a> {
 }
 
 struct GuardedInput<'a> {
-    input: QuoteMarker<'a>,
+    input: QuoteMarker<&'a mut dyn Read>,
     /// The unread rest of [`END_MARKER`], once the input has ended.
     end: Option<&'static [u8]>,
     /// The bytes read since the current line began.

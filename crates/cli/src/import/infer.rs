@@ -8,6 +8,7 @@
 use crate::import::csv_reader::{FieldKind, JSON_NULL, field_text};
 use bobak::Value;
 use bobak::schema::Type;
+use bobak_text::csv::has_empty_value;
 use bobak_text::{number, read, time};
 use csv::ByteRecord;
 use std::collections::HashSet;
@@ -80,7 +81,7 @@ impl InferredColumn {
     /// Whether the column contains NULL.
     #[must_use]
     pub fn nullable(&self) -> bool {
-        self.nullable || (self.has_empty && !is_text(self.ty()))
+        self.nullable || (self.has_empty && !has_empty_value(self.ty()))
     }
 
     /// Adds a value to the inference.
@@ -193,12 +194,6 @@ fn hash(field: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Whether an empty text is a value of the type.
-#[must_use]
-pub const fn is_text(ty: Type) -> bool {
-    matches!(ty, Type::Text | Type::Any | Type::Bytes | Type::Json)
-}
-
 impl NullTexts {
     /// Creates the set. Texts are compared byte for byte.
     pub fn new<T: Into<Vec<u8>>>(texts: impl IntoIterator<Item = T>) -> Self {
@@ -263,7 +258,7 @@ pub fn value(ty: Type, field: &[u8]) -> Result<Value<'_>, String> {
             bobak_text::json::write_string(&mut quoted, text);
             Ok(Value::from(quoted))
         }
-        (b"", FieldKind::Text | FieldKind::Cell) if !is_text(ty) => Ok(Value::Null),
+        (b"", FieldKind::Text | FieldKind::Cell) if !has_empty_value(ty) => Ok(Value::Null),
         (text, FieldKind::Text | FieldKind::Document | FieldKind::Cell) if ty == Type::Any => {
             read::parse(Type::Text, text)
         }

@@ -18,7 +18,6 @@ mod input_file;
 mod json_objects;
 mod loader;
 mod plan;
-mod quote_marker;
 mod rejects;
 #[cfg(feature = "xlsx")]
 mod workbook;

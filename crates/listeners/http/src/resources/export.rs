@@ -206,10 +206,11 @@ impl RowExport {
             if value.is_null() {
                 field.push_str(&self.null);
                 self.check_null(column, position)?;
+                write_csv_field(out, &field);
             } else {
                 self.write_csv_value(&mut field, column, value)?;
+                write_csv_value(out, &field);
             }
-            write_csv_field(out, &field);
         }
         // Readers skip an empty line, so a record of one empty field is quoted.
         if out.len() == start && !self.columns.is_empty() {
@@ -232,7 +233,9 @@ impl RowExport {
         if self.may_be_lossy(column, value) && !survives_csv(column, value, field.as_bytes()) {
             return Err(self.lossy_error(column));
         }
-        if column.nullable && *field == self.null {
+        // An empty text is `""`. One that is alone is no different from NULL, which must not be an empty line.
+        let is_distinct = field.is_empty() && self.columns.len() > 1;
+        if column.nullable && *field == self.null && !is_distinct {
             let message = "a value equals the text for NULL: choose another text with 'null'";
             let error = Error::new(ErrorKind::Mismatch, message);
             return Err(self.table.name_error(error.in_column(column.name.clone())));
@@ -297,6 +300,11 @@ fn is_same_or_invalid(
 ) -> bool {
     let accepted = parsed.and_then(|parsed| column.accept(parsed).ok());
     accepted.is_none_or(|parsed| parsed.as_ref() == value)
+}
+
+/// Appends a value that is not NULL as a field of CSV: an empty one is `""`, where NULL is nothing.
+pub(crate) fn write_csv_value(out: &mut String, text: &str) {
+    if text.is_empty() { out.push_str("\"\"") } else { write_csv_field(out, text) }
 }
 
 /// Appends a field of CSV (RFC 4180), in quotes if necessary.

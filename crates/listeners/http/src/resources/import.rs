@@ -13,7 +13,8 @@ use crate::request::media_type::media_type_of;
 use crate::resources::batch::upsert_on;
 use crate::resources::bulk_load::{BulkLoad, CommitInterval, LoadOptions};
 use crate::response::builder::ResponseBuilder;
-use bobak_core::{Error, ErrorKind, FieldSet, Result, Value, Verb};
+use bobak_core::{Error, ErrorKind, FieldSet, Result, Type, Value, Verb};
+use bobak_text::csv::{EXPLICIT, QuoteMarker, has_empty_value};
 use bobak_text::read;
 use csv::ByteRecord;
 use hyper::StatusCode;
@@ -141,7 +142,7 @@ impl RowImport {
                 return if is_sentinel(&header) { Ok(()) } else { Err(open_quote().into()) };
             }
             Ok(header) => self.positions(&header)?,
-            Err(problem) => return Err(reader.into_inner().body.failure.unwrap_or(problem)),
+            Err(problem) => return Err(reader.into_inner().failure().unwrap_or(problem)),
         };
         let mut record = ByteRecord::new();
         loop {
@@ -156,7 +157,7 @@ impl RowImport {
                 Ok(false) => return Ok(()),
                 Ok(true) => load.add(&self.table, self.verb, self.parse(&positions, &record))?,
                 Err(error) => {
-                    let failure = reader.into_inner().body.failure;
+                    let failure = reader.into_inner().failure();
                     return Err(failure.unwrap_or_else(|| csv_problem(error)));
                 }
             }
@@ -167,7 +168,7 @@ impl RowImport {
     fn positions(&self, header: &ByteRecord) -> Result<Vec<usize>, Problem> {
         let mut positions = Vec::with_capacity(header.len());
         for name in header {
-            let name = String::from_utf8_lossy(name);
+            let name = String::from_utf8_lossy(name.strip_prefix(EXPLICIT).unwrap_or(name));
             let name = name.strip_prefix('\u{feff}').unwrap_or(&name);
             let position = self.table.schema.column(name)?;
             if positions.contains(&position) {
@@ -191,8 +192,13 @@ impl RowImport {
             else {
                 continue;
             };
+            // A quoted empty field is an empty value, if the type has one. One that is alone would otherwise be an empty line,
+            // which readers skip.
+            let (field, is_quoted) =
+                field.strip_prefix(EXPLICIT).map_or((field, false), |rest| (rest, expected > 1));
             let can_be_null = column.nullable || self.table.is_generated(position);
-            if can_be_null && field == self.null.as_bytes() {
+            let is_value = is_quoted && has_empty_value(column.ty) && column.ty != Type::Json;
+            if can_be_null && !is_value && field == self.null.as_bytes() {
                 continue;
             }
             let mismatch =
@@ -233,7 +239,7 @@ fn ends_with_sentinel(record: &ByteRecord) -> bool {
 
 /// A CSV body that limits the length of a record and ends with the [`SENTINEL`].
 struct CsvRowReader {
-    body: BodyReader,
+    body: QuoteMarker<BodyReader>,
     /// How many bytes the current record may still have.
     remaining: usize,
     max_record: usize,
@@ -243,11 +249,17 @@ struct CsvRowReader {
 
 impl CsvRowReader {
     const fn new(body: BodyReader, max_record: usize) -> Self {
+        let body = QuoteMarker::new(body, b',');
         Self { body, remaining: max_record, max_record, sentinel: None }
     }
 
     const fn is_at_end(&self) -> bool {
         self.sentinel.is_some()
+    }
+
+    /// Why the body could not be read.
+    fn failure(self) -> Option<Problem> {
+        self.body.into_inner().failure
     }
 }
 

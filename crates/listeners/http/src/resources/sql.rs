@@ -8,7 +8,7 @@ use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
-use crate::resources::export::write_csv_field;
+use crate::resources::export::{write_csv_field, write_csv_value};
 #[cfg(feature = "arrow")]
 use crate::response::arrow_stream::write_arrow;
 use crate::response::builder::ResponseBuilder;
@@ -184,14 +184,18 @@ fn write_csv(session: &dyn Session, source: &Source<'_>, out: &mut dyn Write) ->
     Ok(())
 }
 
-/// A record: NULL is the empty field.
+/// A record: NULL is the empty field, and an empty text is `""`.
 fn write_csv_record(out: &mut String, columns: &[ResultColumn], row: &dyn Row) {
     let (start, mut field) = (out.len(), String::new());
     for (index, column) in columns.iter().enumerate() {
         out.push_str(if index > 0 { "," } else { "" });
+        let value = row.get(index);
+        if value.is_null() {
+            continue;
+        }
         field.clear();
-        write::write(&mut field, column.ty, row.get(index));
-        write_csv_field(out, &field);
+        write::write(&mut field, column.ty, value);
+        write_csv_value(out, &field);
     }
     // Readers skip an empty line.
     if out.len() == start {

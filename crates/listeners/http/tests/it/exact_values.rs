@@ -274,7 +274,7 @@ fn null_keys_are_not_exported_as_values() {
         assert_eq!((&problem["column"], &problem["row"]), (&json!("text"), &json!(0)));
     }
     let lossy = server.get("/tables/word/export?format=csv&null=NULL&lossy").ok(200).text.clone();
-    assert_eq!(lossy, "text,n\r\nNULL,2\r\n,1\r\n");
+    assert_eq!(lossy, "text,n\r\nNULL,2\r\n\"\",1\r\n");
     // An import rejects an empty text as a number.
     server.get("/tables/size/export?format=csv").ok(200);
     let lines = server.get("/tables/word/export?format=ndjson").ok(200).text.clone();

@@ -117,6 +117,28 @@ fn empty_single_fields_round_trip_in_csv() {
     assert_eq!(reply.ok(200).json()["inserted"], 1);
 }
 
+/// `""` is the empty text, and nothing is NULL, as `bobak import` and `bobak export` have it.
+#[test]
+fn empty_texts_and_null_round_trip_in_csv() {
+    let table = "CREATE TABLE remark (id INTEGER PRIMARY KEY, a TEXT, b BLOB, n INTEGER)";
+    let (server, other) = (server_with(table), server_with(table));
+    let rows = ["{\"a\":\"\",\"b\":\"\"}", "{\"a\":null,\"n\":7}", "{\"a\":\"\\\"\",\"b\":null}"];
+    server.ask("POST", "/tables/remark/import", &NDJSON, &rows.join("\n")).ok(200);
+    let lines = "id,a,b,n\r\n1,\"\",\"\",\r\n2,,,7\r\n3,\"\"\"\",,\r\n";
+    assert_eq!(server.get("/tables/remark/export?format=csv").ok(200).text, lines);
+    let headers = [("content-type", "application/json"), ("accept", "text/csv")];
+    let sql = r#"{"sql":"SELECT * FROM remark"}"#;
+    assert_eq!(server.ask("POST", "/sql", &headers, sql).ok(200).text, lines);
+    other.ask("POST", "/tables/remark/import", &CSV, lines).ok(200);
+    let all = server.get("/tables/remark/export").ok(200).text.clone();
+    assert_eq!(other.get("/tables/remark/export").text, all);
+    // Columns of numbers have no empty value.
+    other.ask("POST", "/tables/remark/import", &CSV, "id,n\n4,\"\"\n").ok(200);
+    assert_eq!(other.get("/tables/remark/rows/4").json()["n"], Value::Null);
+    // One column alone cannot tell them apart.
+    server.get("/tables/remark/export?format=csv&columns=a").is(422, "Mismatch");
+}
+
 /// `null` is a JSON document in a column that is NOT NULL, and NULL in a nullable one.
 #[test]
 fn null_documents_round_trip_or_are_not_exported() {

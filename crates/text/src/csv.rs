@@ -1,11 +1,21 @@
-//! Marks quoted empty fields, which the `csv` crate does not tell from empty ones.
+//! Quoted empty fields of CSV: `""` is an empty text, and an empty field is NULL.
 
-use super::csv_reader::EXPLICIT;
+use bobak_core::Type;
 use std::io::{self, Read};
 
-/// Passes CSV on, with [`EXPLICIT`] inside each field that is `""`.
-pub struct QuoteMarker<'a> {
-    input: &'a mut dyn Read,
+/// What [`QuoteMarker`] writes into a field that is `""`. No field in UTF-8 has the byte 0xfe.
+pub const EXPLICIT: &[u8] = b"\xfetext\xfe";
+
+/// Whether an empty text is a value of the type; in columns of other types `""` is NULL.
+#[must_use]
+pub const fn has_empty_value(ty: Type) -> bool {
+    matches!(ty, Type::Text | Type::Any | Type::Bytes | Type::Json)
+}
+
+/// Passes CSV on, with [`EXPLICIT`] inside each field that is `""`, which the `csv` crate does not tell from an empty one.
+#[derive(Debug)]
+pub struct QuoteMarker<R> {
+    input: R,
     delimiter: u8,
     state: QuoteState,
     /// What is not yet passed on, from `start`.
@@ -14,7 +24,7 @@ pub struct QuoteMarker<'a> {
     ended: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QuoteState {
     /// Before the first byte of a field.
     Start,
@@ -30,11 +40,16 @@ enum QuoteState {
     Ending,
 }
 
-impl<'a> QuoteMarker<'a> {
-    /// Reads from `input`.
-    pub fn new(input: &'a mut dyn Read, delimiter: u8) -> Self {
-        let (state, output) = (QuoteState::Start, Vec::new());
-        Self { input, delimiter, state, output, start: 0, ended: false }
+impl<R> QuoteMarker<R> {
+    /// Reads from `input`, whose fields are between `delimiter`s.
+    pub const fn new(input: R, delimiter: u8) -> Self {
+        let state = QuoteState::Start;
+        Self { input, delimiter, state, output: Vec::new(), start: 0, ended: false }
+    }
+
+    /// What it reads from.
+    pub fn into_inner(self) -> R {
+        self.input
     }
 
     fn pass(&mut self, byte: u8) {
@@ -68,7 +83,7 @@ impl<'a> QuoteMarker<'a> {
     }
 }
 
-impl Read for QuoteMarker<'_> {
+impl<R: Read> Read for QuoteMarker<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut chunk = [0; 64 * 1024];
         while self.start == self.output.len() && !self.ended {
@@ -93,9 +108,8 @@ mod tests {
     use super::*;
 
     fn marked(text: &str) -> String {
-        let mut input = text.as_bytes();
         let mut out = Vec::new();
-        QuoteMarker::new(&mut input, b',').read_to_end(&mut out).expect("reads");
+        QuoteMarker::new(text.as_bytes(), b',').read_to_end(&mut out).expect("reads");
         String::from_utf8_lossy(&out).replace("\u{fffd}text\u{fffd}", "!")
     }
 
