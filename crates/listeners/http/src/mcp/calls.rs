@@ -1,8 +1,11 @@
 //! A call of a tool as a request of the HTTP API.
 
+use super::arguments;
 use super::message::RpcError;
-use super::tools::ToolAccess;
+use super::tools::{self, ToolAccess};
+use crate::problem::Problem;
 use crate::route::Resource;
+use bobak_core::{Error, ErrorKind};
 use bytes::Bytes;
 use hyper::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -27,6 +30,15 @@ pub(super) struct ToolRequest {
     pub summarizes: bool,
 }
 
+/// Why a call is no request.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// It is no call of a tool that there is.
+    Protocol(RpcError),
+    /// The arguments are wrong: the language model may correct them.
+    Arguments(Problem),
+}
+
 /// The parameters of `tools/call`.
 #[derive(Deserialize)]
 struct CallParameters {
@@ -45,13 +57,21 @@ struct TableName {
     table: String,
 }
 
+/// Columns as an array, or as a list in a text: `name,city`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NameList {
+    Names(Vec<String>),
+    Text(String),
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RowsQuery {
     table: String,
     search: Option<String>,
     filter: Option<String>,
-    columns: Option<Vec<String>>,
+    columns: Option<NameList>,
     order: Option<String>,
     limit: Option<u64>,
     offset: Option<u64>,
@@ -67,7 +87,7 @@ struct RowsQuery {
 struct AggregateQuery {
     table: String,
     values: String,
-    group: Option<Vec<String>>,
+    group: Option<NameList>,
     search: Option<String>,
     filter: Option<String>,
     order: Option<String>,
@@ -109,9 +129,13 @@ impl ToolRequest {
     ///
     /// # Errors
     /// For a tool that the client does not have, and for wrong arguments.
-    pub fn of(parameters: Option<&RawValue>, access: ToolAccess) -> Result<Self, RpcError> {
-        let call: CallParameters = parse("tools/call", parameters)?;
+    pub fn of(parameters: Option<&RawValue>, access: ToolAccess) -> Result<Self, CallError> {
+        let call: CallParameters = serde_json::from_str(parameters.map_or("{}", RawValue::get))
+            .map_err(|error| protocol_error(format!("tools/call: {error}")))?;
         let (name, arguments) = (call.name.as_str(), call.arguments.as_deref());
+        if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
+            return Err(protocol_error(format!("{name}: the arguments must be an object")));
+        }
         match name {
             "list_tables" => parse(name, arguments).map(Self::list_tables),
             "describe_table" => parse(name, arguments).map(Self::describe_table),
@@ -121,7 +145,7 @@ impl ToolRequest {
             "insert_rows" if access.write => parse(name, arguments).map(Self::insert_rows),
             "update_rows" if access.write => parse(name, arguments).map(Self::update_rows),
             "delete_rows" if access.write => parse(name, arguments).map(Self::delete_rows),
-            _ => Err(RpcError::invalid_params(format!("there is no tool '{name}'"))),
+            _ => Err(protocol_error(format!("there is no tool '{name}'"))),
         }
     }
 
@@ -147,7 +171,7 @@ impl ToolRequest {
         let mut query = QueryString::default();
         query.add("search", call.search.as_deref());
         query.add("filter", call.filter.as_deref());
-        query.add("columns", call.columns.map(|names| list(&names)).as_deref());
+        query.add("columns", call.columns.map(NameList::into_text).as_deref());
         query.add("order", call.order.as_deref());
         query.add("offset", call.offset.map(|rows| rows.to_string()).as_deref());
         query.add("after", call.after.as_deref());
@@ -162,7 +186,7 @@ impl ToolRequest {
     fn aggregate_rows(call: AggregateQuery) -> Self {
         let mut query = QueryString::default();
         query.add("values", Some(&call.values));
-        query.add("group", call.group.map(|names| list(&names)).as_deref());
+        query.add("group", call.group.map(NameList::into_text).as_deref());
         query.add("search", call.search.as_deref());
         query.add("filter", call.filter.as_deref());
         query.add("order", call.order.as_deref());
@@ -206,17 +230,30 @@ impl ToolRequest {
     }
 }
 
-/// Parses parameters; missing ones are an empty object.
-fn parse<T: DeserializeOwned>(name: &str, parameters: Option<&RawValue>) -> Result<T, RpcError> {
-    let text = parameters.map_or("{}", RawValue::get);
-    let invalid = |error| RpcError::invalid_params(format!("{name}: {error}"));
-    serde_json::from_str(text).map_err(invalid)
+fn protocol_error(message: String) -> CallError {
+    CallError::Protocol(RpcError::invalid_params(message))
 }
 
-/// Names as a list of columns, each in quotes.
-fn list(names: &[String]) -> String {
-    let quote = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
-    names.iter().map(quote).collect::<Vec<_>>().join(",")
+/// Parses the arguments of a tool; missing ones are an empty object.
+fn parse<T: DeserializeOwned>(name: &str, given: Option<&RawValue>) -> Result<T, CallError> {
+    let wrong = |error| CallError::Arguments(Problem::from(error));
+    if let Some(given) = given {
+        arguments::check(&tools::description(name), given).map_err(wrong)?;
+    }
+    let text = given.map_or("{}", RawValue::get);
+    let syntax = |error| wrong(Error::new(ErrorKind::Syntax, format!("{name}: {error}")));
+    serde_json::from_str(text).map_err(syntax)
+}
+
+impl NameList {
+    /// The list as the API has it: names in quotes.
+    fn into_text(self) -> String {
+        let quote = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
+        match self {
+            Self::Names(names) => names.iter().map(quote).collect::<Vec<_>>().join(","),
+            Self::Text(text) => text,
+        }
+    }
 }
 
 /// The parameters of a URI.

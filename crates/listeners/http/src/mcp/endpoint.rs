@@ -1,6 +1,6 @@
 //! Answers messages.
 
-use super::calls::ToolRequest;
+use super::calls::{CallError, ToolRequest};
 use super::message::{RpcError, RpcMessage, RpcMessages};
 use super::revision::{RpcRevision, VERSIONS, agreed, check_headers, server_info};
 use super::tools::{self, ToolAccess};
@@ -177,10 +177,16 @@ impl McpClient {
 
     /// Calls a tool. What fails in it is a result, so that the language model sees why.
     async fn call(&self, params: Option<&RawValue>) -> Result<Value, RpcError> {
-        let call = ToolRequest::of(params, self.tool_access())?;
-        let summarizes = call.summarizes;
-        let (text, is_error) = match self.run(call).await {
-            Ok(text) if summarizes => (summary(&text), false),
+        let result = match ToolRequest::of(params, self.tool_access()) {
+            Ok(call) => {
+                let summarizes = call.summarizes;
+                let text = self.run(call).await;
+                text.map(|text| if summarizes { summary(&text) } else { text })
+            }
+            Err(CallError::Arguments(problem)) => Err(problem),
+            Err(CallError::Protocol(error)) => return Err(error),
+        };
+        let (text, is_error) = match result {
             Ok(text) => (text, false),
             Err(problem) => (problem_text(problem), true),
         };

@@ -9,6 +9,7 @@
 //! The subset of the protocol that tools need is five methods without state, so that it is written here and not taken
 //! from the library `rmcp`.
 
+mod arguments;
 mod calls;
 pub(crate) mod endpoint;
 mod message;

@@ -22,6 +22,13 @@ pub(super) fn list(access: ToolAccess) -> Value {
     json!({"tools": tools})
 }
 
+/// The description of a tool, which the client may not have.
+pub(super) fn description(name: &str) -> Value {
+    let mut all = list(ToolAccess { sql: true, write: true });
+    let tools = all["tools"].as_array_mut().into_iter().flatten();
+    tools.into_iter().find(|tool| tool["name"] == name).map(Value::take).unwrap_or_default()
+}
+
 /// What the client should tell its model of the server.
 pub(super) fn instructions(access: ToolAccess) -> String {
     let mut text = "Tables of a database. Begin with list_tables; describe_table shows columns and their types. A filter is a \

@@ -216,18 +216,78 @@ fn wrong_calls_say_what_is_wrong() {
         "Syntax"
     );
     assert_eq!(bad(&server, "run_sql", json!({"sql": "SELEC"})), "Syntax");
-    for (tool, arguments) in [
-        ("nosuch", json!({})),
-        ("query_rows", json!({})),
-        ("query_rows", json!({"table": 1})),
-        ("query_rows", json!({"table": "person", "where": "1"})),
-        ("query_rows", json!({"table": "person", "limit": -1})),
-        ("list_tables", json!(1)),
-    ] {
+    for (tool, arguments) in [("nosuch", json!({})), ("list_tables", json!(1))] {
         let params = json!({"name": tool, "arguments": arguments});
         assert_eq!(rejected(&server, "tools/call", params), -32_602, "{tool} {arguments}");
     }
     assert_eq!(rejected(&server, "tools/call", json!([])), -32_602);
+}
+
+/// Clients show results to the language model, which corrects its call, and may keep errors of the protocol from it.
+#[test]
+fn wrong_arguments_are_results_that_name_them() {
+    let server = server(|settings| settings.mcp_write = true);
+    for (tool, arguments, expected) in [
+        ("query_rows", json!({}), "the argument 'table' is missing"),
+        ("query_rows", json!({"table": 1}), "the argument 'table' must be a text"),
+        ("query_rows", json!({"table": null}), "the argument 'table' must be a text"),
+        (
+            "query_rows",
+            json!({"table": "person", "where": "1"}),
+            "there is no argument 'where': there are ",
+        ),
+        (
+            "query_rows",
+            json!({"table": "person", "limit": -1}),
+            "the argument 'limit' must be an integer, 0 or more",
+        ),
+        (
+            "query_rows",
+            json!({"table": "person", "limit": "1"}),
+            "the argument 'limit' must be an integer, 0 or more",
+        ),
+        (
+            "query_rows",
+            json!({"table": "person", "order": ["-name"]}),
+            "the argument 'order' must be a text",
+        ),
+        (
+            "query_rows",
+            json!({"table": "person", "columns": [1]}),
+            "the argument 'columns' must be an array of texts",
+        ),
+        (
+            "insert_rows",
+            json!({"table": "person", "rows": {}}),
+            "the argument 'rows' must be an array of objects",
+        ),
+        (
+            "update_rows",
+            json!({"table": "person", "filter": "id = 1", "values": "x"}),
+            "the argument 'values' must be an object",
+        ),
+        ("list_tables", json!({"table": "person"}), "there is no argument 'table': there are none"),
+    ] {
+        let (text, is_error) = call(&server, tool, arguments.clone());
+        let problem: Value = serde_json::from_str(&text).unwrap();
+        assert!(is_error && problem["kind"] == "Syntax", "{tool} {arguments}: {text}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.starts_with(&format!("{tool}: {expected}")), "{tool} {arguments}: {detail}");
+    }
+    // A text stands for an array of columns, as over HTTP.
+    server.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+    let columns = |columns: Value| {
+        good(&server, "query_rows", json!({"table": "person", "columns": columns, "filter": null}))
+    };
+    assert_eq!(columns(json!("name,id")), columns(json!(["name", "id"])));
+    let groups = |group: Value| {
+        good(
+            &server,
+            "aggregate_rows",
+            json!({"table": "person", "values": "count", "group": group}),
+        )
+    };
+    assert_eq!(groups(json!("name")), groups(json!(["name"])));
 }
 
 #[test]
