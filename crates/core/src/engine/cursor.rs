@@ -1,6 +1,7 @@
 //! Cursors: results that a caller fetches in parts.
 
 use crate::codec::EncodedRow;
+use crate::statements::CursorProgress;
 use crate::{Error, ErrorKind, Result, ResultColumn, RowBuffer};
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ pub struct Cursor {
     /// The result's columns.
     pub columns: Arc<Vec<ResultColumn>>,
     rows: CursorRows,
-    /// The key of its statement's shape, if that is monitored.
-    shape: Option<u64>,
+    /// What its statement has done so far, if that is monitored.
+    progress: Option<CursorProgress>,
 }
 
 #[derive(Debug)]
@@ -37,13 +38,13 @@ impl Cursor {
     /// A cursor whose rows the session keeps under this number.
     #[must_use]
     pub const fn new(id: CursorId, columns: Arc<Vec<ResultColumn>>) -> Self {
-        Self { columns, rows: CursorRows::InSession(id), shape: None }
+        Self { columns, rows: CursorRows::InSession(id), progress: None }
     }
 
     /// A cursor that contains all of its rows.
     #[must_use]
     pub const fn buffered(columns: Arc<Vec<ResultColumn>>, rows: RowBuffer) -> Self {
-        Self { columns, rows: CursorRows::Buffered(rows), shape: None }
+        Self { columns, rows: CursorRows::Buffered(rows), progress: None }
     }
 
     /// The number under which the session keeps the rows.
@@ -81,13 +82,13 @@ impl Cursor {
         Ok(())
     }
 
-    pub(crate) const fn with_shape(mut self, shape: u64) -> Self {
-        self.shape = Some(shape);
+    pub(crate) fn with_progress(mut self, progress: CursorProgress) -> Self {
+        self.progress = Some(progress);
         self
     }
 
-    pub(crate) const fn shape(&self) -> Option<u64> {
-        self.shape
+    pub(crate) const fn progress(&mut self) -> Option<&mut CursorProgress> {
+        self.progress.as_mut()
     }
 
     /// Drops the rows that the cursor contains. Does nothing if they are in the session.

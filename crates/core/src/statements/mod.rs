@@ -16,7 +16,7 @@ mod span;
 mod statistics;
 
 pub use monitor::StatementMonitor;
-pub(crate) use monitor::{CallProgress, MonitoredCall};
+pub(crate) use monitor::{CallProgress, CursorProgress, MonitoredCall};
 pub use options::{MonitorOptions, SlowStatement};
 pub use origin::{CallSite, Origin, with_label};
 pub use statistics::StatementStats;

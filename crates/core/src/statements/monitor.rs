@@ -2,7 +2,7 @@
 
 use super::statistics::{Execution, ShapeCounters};
 use super::{MonitorOptions, Origin, SlowStatement, StatementStats};
-use crate::{Deadline, Result, WordHasher};
+use crate::{Deadline, ErrorKind, Result, WordHasher};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, RandomState};
@@ -44,6 +44,17 @@ pub(crate) struct CallProgress {
     pub rows: u64,
     /// The engine did not run it.
     pub is_declined: bool,
+}
+
+/// What a statement whose rows are fetched in parts has done so far.
+#[derive(Clone, Debug)]
+pub(crate) struct CursorProgress {
+    /// Of its shape.
+    key: u64,
+    /// Without that of the reader between two parts.
+    time: Duration,
+    rows: u64,
+    is_over: bool,
 }
 
 /// A call whose statement is counted.
@@ -111,13 +122,51 @@ impl StatementMonitor {
         waited: Duration,
         work: impl FnOnce(&mut CallProgress) -> Result<R>,
     ) -> Result<R> {
+        let (result, execution) = self.measure(engine, statement, waited, work);
+        if let Some(execution) = execution {
+            self.report_slow(engine, statement, &execution);
+            self.add(engine, statement, execution);
+        }
+        result
+    }
+
+    /// Opens a cursor. Whether its statement is slow is known when the cursor ends.
+    pub(crate) fn open<R>(
+        &self,
+        engine: &'static str,
+        statement: &dyn MonitoredCall,
+        waited: Duration,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<(R, CursorProgress)> {
+        let (result, execution) = self.measure(engine, statement, waited, |_| work());
+        let time = execution.as_ref().map(|execution| execution.time).unwrap_or_default();
+        if let Some(execution) = execution {
+            if result.is_err() {
+                self.report_slow(engine, statement, &execution);
+            }
+            self.add(engine, statement, execution);
+        }
+        let key = self.key(engine, statement);
+        Ok((result?, CursorProgress { key, time, rows: 0, is_over: false }))
+    }
+
+    /// Runs a statement. Returns its result, and what it took if the engine did not decline it.
+    fn measure<R>(
+        &self,
+        engine: &'static str,
+        statement: &dyn MonitoredCall,
+        waited: Duration,
+        work: impl FnOnce(&mut CallProgress) -> Result<R>,
+    ) -> (Result<R>, Option<Execution>) {
         let mut progress = CallProgress::default();
+        #[cfg(not(feature = "tracing"))]
+        let _ = engine;
         #[cfg(feature = "tracing")]
         let span = super::span::StatementSpan::enter(engine, statement);
         let began = Instant::now();
         let result = self.limited(|| work(&mut progress));
         if progress.is_declined {
-            return result;
+            return (result, None);
         }
         let time = began.elapsed();
         let execution = Execution {
@@ -129,9 +178,7 @@ impl StatementMonitor {
         };
         #[cfg(feature = "tracing")]
         span.record(&execution);
-        self.report_slow(engine, statement, &execution);
-        self.add(engine, statement, execution);
-        result
+        (result, Some(execution))
     }
 
     /// The key under which a statement is counted.
@@ -139,11 +186,45 @@ impl StatementMonitor {
         statement.key(engine, &self.hasher)
     }
 
-    /// Adds what a cursor of a statement has fetched.
-    pub(crate) fn add_part(&self, key: u64, time: Duration, rows: u64) {
-        if let Some(shape) = self.lock().kept.get_mut(&key) {
-            shape.add_part(time, rows);
+    /// Adds what a cursor of a statement has fetched: so many rows, or an error. It ends with the error, and if there are no
+    /// more rows.
+    pub(crate) fn add_part(
+        &self,
+        progress: &mut CursorProgress,
+        time: Duration,
+        part: std::result::Result<u64, ErrorKind>,
+    ) {
+        if progress.is_over {
+            return;
         }
+        let (before, rows) = (progress.time, part.unwrap_or_default());
+        progress.time = progress.time.saturating_add(time);
+        progress.rows = progress.rows.saturating_add(rows);
+        if let Some(shape) = self.lock().kept.get_mut(&progress.key) {
+            shape.add_part(before, progress.time, rows, part.err());
+        }
+        if rows == 0 {
+            self.end(progress, part.err());
+        }
+    }
+
+    /// Reports the statement of a cursor that has ended, if it was slow.
+    pub(crate) fn end(&self, progress: &mut CursorProgress, error: Option<ErrorKind>) {
+        let is_over = std::mem::replace(&mut progress.is_over, true);
+        let Some((threshold, log)) = &self.options.slow else { return };
+        if is_over || progress.time < *threshold {
+            return;
+        }
+        let stats = self.lock().kept.get(&progress.key).map(ShapeCounters::snapshot);
+        let Some(stats) = stats else { return };
+        log(&SlowStatement {
+            engine: stats.engine,
+            text: &stats.text,
+            time: progress.time,
+            rows: progress.rows,
+            error,
+            origin: Origin::now(),
+        });
     }
 
     fn add(&self, engine: &'static str, statement: &dyn MonitoredCall, execution: Execution) {

@@ -111,10 +111,30 @@ impl ShapeCounters {
         }
     }
 
-    /// Adds what a cursor of an execution has fetched.
-    pub fn add_part(&mut self, time: Duration, rows: u64) {
-        self.stats.rows = self.stats.rows.saturating_add(rows);
-        self.stats.total = self.stats.total.saturating_add(time);
+    /// Adds what a cursor of an execution has fetched, which took `before`, and now takes `time`.
+    pub fn add_part(
+        &mut self,
+        before: Duration,
+        time: Duration,
+        rows: u64,
+        error: Option<ErrorKind>,
+    ) {
+        let stats = &mut self.stats;
+        stats.rows = stats.rows.saturating_add(rows);
+        stats.total = stats.total.saturating_add(time.saturating_sub(before));
+        stats.max = stats.max.max(time);
+        if error.is_some() {
+            stats.errors += 1;
+            stats.last_error = error;
+        }
+        // The shape may have been forgotten and counted anew meanwhile.
+        let old = self.buckets.get_mut(bucket_of(before)).filter(|count| **count > 0);
+        if let Some(count) = old {
+            *count -= 1;
+            if let Some(count) = self.buckets.get_mut(bucket_of(time)) {
+                *count = count.saturating_add(1);
+            }
+        }
     }
 
     /// Adds the executions of another shape.

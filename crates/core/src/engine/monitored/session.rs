@@ -160,18 +160,27 @@ impl SessionLayer for MonitoredSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        let statement = EngineCall::of_source(source);
-        let cursor = self.run(&statement, |_| self.inner.open(source))?;
-        Ok(cursor.with_shape(self.monitor.key(self.engine, &statement)))
+        let (statement, waited) = (EngineCall::of_source(source), self.waited.take());
+        let opened = || self.inner.open(source);
+        let (cursor, progress) = self.monitor.open(self.engine, &statement, waited, opened)?;
+        Ok(cursor.with_progress(progress))
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         let began = Instant::now();
         let fetched = self.monitor.limited(|| self.inner.fetch(cursor, rows));
-        if let Some(shape) = cursor.shape() {
-            self.monitor.add_part(shape, began.elapsed(), rows.rows() as u64);
+        if let Some(progress) = cursor.progress() {
+            let part = fetched.as_ref().map(|()| rows.rows() as u64).map_err(Error::kind);
+            self.monitor.add_part(progress, began.elapsed(), part);
         }
         fetched
+    }
+
+    fn close(&self, cursor: &mut Cursor) {
+        self.inner.close(cursor);
+        if let Some(progress) = cursor.progress() {
+            self.monitor.end(progress, None);
+        }
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {

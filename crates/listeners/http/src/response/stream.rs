@@ -5,7 +5,7 @@
 use crate::problem::Problem;
 use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
 use crate::response::compression::{CompressionWriter, ContentCoding};
-use crate::workers::blocking::InterruptOnDrop;
+use crate::workers::blocking::{self, InterruptOnDrop};
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_serving::Permit;
 use bytes::Bytes;
@@ -61,12 +61,13 @@ fn spawn(
     let (sender, receiver) = mpsc::channel(CHANNEL_CAPACITY);
     let (started, has_started) = oneshot::channel();
     let (interrupt_on_drop, closed) = (InterruptOnDrop::new(), sender.clone());
-    let interrupt = interrupt_on_drop.interrupt();
+    let (interrupt, label) = (interrupt_on_drop.interrupt(), blocking::label());
     let worker = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let buffer = Vec::with_capacity(CHUNK_LENGTH);
         let writer = BodyWriter { chunks: sender, buffer, started: Some(started) };
-        interrupt.run(|| write_body(writer, compression, work, on_abort));
+        let write = || write_body(writer, compression, work, on_abort);
+        interrupt.run(|| blocking::with_optional_label(label, write));
     });
     // A sender notices that the receiver is gone only when it sends; work that produces no output
     // for a long time would run on.

@@ -89,12 +89,18 @@ pub(crate) fn route() -> Option<String> {
     SCOPE.try_with(|scope| scope.route.clone()).ok().flatten()
 }
 
-/// Runs work that does not block, and whose statements are those of the current request.
-pub(crate) fn labelled<R>(work: impl FnOnce() -> R) -> R {
-    with_optional_label(SCOPE.try_with(RequestScope::label).ok().flatten(), work)
+/// Where the statements of the current request come from, if a database's statements are monitored.
+pub(crate) fn label() -> Option<String> {
+    SCOPE.try_with(RequestScope::label).ok().flatten()
 }
 
-fn with_optional_label<R>(label: Option<String>, work: impl FnOnce() -> R) -> R {
+/// Runs work that does not block, and whose statements are those of the current request.
+pub(crate) fn labelled<R>(work: impl FnOnce() -> R) -> R {
+    with_optional_label(label(), work)
+}
+
+/// Runs work whose statements come from there.
+pub(crate) fn with_optional_label<R>(label: Option<String>, work: impl FnOnce() -> R) -> R {
     match label {
         Some(label) => with_label(label, work),
         None => work(),

@@ -5,8 +5,8 @@ use bobak_core::statements::{MonitorOptions, StatementMonitor};
 use bobak_core::{Engine, MonitoredEngine};
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
-use serde_json::Value;
-use std::sync::Arc;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub fn monitored(options: MonitorOptions) -> Arc<dyn Engine> {
@@ -124,6 +124,54 @@ fn statement_that_runs_too_long_is_504() {
     server.send("POST", "/sql", &sql).is(504, "Timeout");
     let list = server.get("/statements?order=errors").ok(200).json();
     assert_eq!(list["statements"][0]["last_error"], "Timeout");
+}
+
+#[test]
+fn statements_whose_rows_are_streamed_count_as_others() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let slow = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&slow);
+    let options = MonitorOptions::new().slow(Duration::ZERO, move |statement| {
+        let origin = statement.origin.as_ref().map(ToString::to_string);
+        log.lock().unwrap().push((
+            statement.text.to_owned(),
+            statement.rows,
+            statement.error,
+            origin,
+        ));
+    });
+    let server = TestServer::with(settings, monitored(options));
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)";
+    let stream = |select: &str| {
+        let request = ureq::http::Request::post(format!("{}/sql", server.base_url));
+        let request = request.header("authorization", format!("Bearer {TOKEN}"));
+        let request =
+            request.header("content-type", "application/json").header("accept", "text/csv");
+        let sql = json!({ "sql": format!("{numbers} {select}") }).to_string();
+        let mut response = server.agent.run(request.body(sql).unwrap()).unwrap();
+        response.body_mut().read_to_string()
+    };
+    assert_eq!(stream("SELECT i AS whole FROM n").unwrap().lines().count(), 50_001);
+    // The largest negative number has no absolute value.
+    let failing = "SELECT abs(-9223372036854775807 - (i = 40000)) AS part FROM n";
+    assert!(stream(failing).is_err(), "the stream breaks off");
+    let list = server.get("/statements").ok(200).json();
+    let whole = find(&list, " AS whole ");
+    assert_eq!((&whole["count"], &whole["rows"]), (&json!(1), &json!(50_000)));
+    let (mean, max) = (whole["mean_ms"].as_f64().unwrap(), whole["max_ms"].as_f64().unwrap());
+    assert!((mean - max).abs() < 0.01, "{whole}");
+    assert_eq!(whole["last_origin"], "operator: POST /sql");
+    let part = find(&list, " AS part ");
+    assert_eq!((&part["count"], &part["errors"]), (&json!(1), &json!(1)));
+    assert!(part["last_error"].is_string(), "{part}");
+    let slow = slow.lock().unwrap();
+    let of = |name: &str| slow.iter().filter(|(text, ..)| text.contains(name)).collect::<Vec<_>>();
+    let ([whole], [part]) = (&of(" AS whole ")[..], &of(" AS part ")[..]) else {
+        panic!("{slow:?}")
+    };
+    assert_eq!((whole.1, whole.2, whole.3.as_deref()), (50_000, None, Some("operator: POST /sql")));
+    assert!(part.1 < 40_000 && part.2.is_some(), "{part:?}");
 }
 
 #[test]
