@@ -38,6 +38,20 @@ fn statements_of_a_file_must_fit_the_tables() {
 }
 
 #[test]
+fn kinds_of_parameters_must_not_be_mixed() {
+    let program = program();
+    let text = "SELECT * FROM city WHERE id = ? AND name = :n;\nCREATE TABLE q (a);\n";
+    program.file("mixed.sql", text);
+    for url in ["app.db", "memory:"] {
+        let run = program.run(&["check", url, "mixed.sql"]);
+        let expected = "mixed.sql:1: the parameters of SQL";
+        assert!(run.code == 1 && run.out.starts_with(expected), "{url}: {} {}", run.out, run.err);
+        let problems = "bobak: 1 problem in 1 statement; 1 could not be checked\n";
+        assert_eq!((run.out.lines().count(), &*run.err), (1, problems), "{url}");
+    }
+}
+
+#[test]
 fn calls_in_rust_must_fit_their_parameters_and_columns() {
     let program = program();
     let source = |body: &str| {

@@ -128,8 +128,17 @@ fn is_about_no_rows(text: &str) -> bool {
         "truncate",
         "vacuum",
     ];
+    begins_with(text, &WORDS)
+}
+
+/// Whether a statement reads or writes rows.
+fn is_about_rows(text: &str) -> bool {
+    begins_with(text, &["select", "with", "values", "insert", "replace", "update", "delete"])
+}
+
+fn begins_with(text: &str, words: &[&str]) -> bool {
     let tokens = sql_files::tokens(text);
-    tokens.first().is_some_and(|first| WORDS.iter().any(|word| first.is_word(word)))
+    tokens.first().is_some_and(|first| words.iter().any(|word| first.is_word(word)))
 }
 
 /// NULL for each parameter of a text.
@@ -169,10 +178,13 @@ impl Findings {
                 self.checked += 1;
                 return Ok(true);
             }
-            Err(error) if error.kind() == ErrorKind::Misuse && is_about_no_rows(text) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Misuse | ErrorKind::Unsupported)
+                    && is_about_no_rows(text) =>
+            {
                 self.unseen += 1;
             }
-            Err(error) if error.kind() == ErrorKind::Misuse => {
+            Err(error) if error.kind() == ErrorKind::Misuse && !is_about_rows(text) => {
                 self.checked += 1;
                 let word = text.split_whitespace().next().unwrap_or_default();
                 self.add(at, format_args!("no SQL statement begins with {word}"));
