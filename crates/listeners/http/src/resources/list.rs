@@ -160,6 +160,7 @@ impl ListRequest {
     /// The number of rows that match the filter.
     fn count_all(&self, loader: &mut RelatedLoader<'_>) -> Result<i64, Problem> {
         let count = self.selection.filtered().to_select(&self.table.schema, vec![Expr::Count])?;
+        loader.start_again();
         let count = loader.resolve(count)?;
         let mut total = 0;
         loader.session.query(&Source::Select(&count), &mut |row| {

@@ -137,6 +137,11 @@ impl<'a> RelatedLoader<'a> {
         Self { session, subqueries, left: limit, limit, max_bytes }
     }
 
+    /// Counts the rows of the relations from the beginning, for another query of the same rows.
+    pub const fn start_again(&mut self) {
+        self.left = self.limit;
+    }
+
     /// Replaces the subqueries of a query by their values if the engine does not run them, or must not: then each is a
     /// query of its own, of the rows that the client may read.
     pub fn resolve(&mut self, mut select: Select) -> Result<Select, Problem> {
