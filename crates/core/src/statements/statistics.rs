@@ -127,7 +127,7 @@ impl ShapeCounters {
             stats.errors += 1;
             stats.last_error = error;
         }
-        // The shape may have been forgotten and counted anew meanwhile.
+        // The shape may have been forgotten meanwhile, and counted again from 0.
         let old = self.buckets.get_mut(bucket_of(before)).filter(|count| **count > 0);
         if let Some(count) = old {
             *count -= 1;

@@ -32,7 +32,7 @@ pub(super) struct ToolRequest {
 
 /// Why a call is no request.
 #[derive(Debug)]
-pub(super) enum CallError {
+pub(super) enum ToolCallError {
     /// It is no call of a tool that there is.
     Protocol(RpcError),
     /// The arguments are wrong: the language model may correct them.
@@ -129,7 +129,7 @@ impl ToolRequest {
     ///
     /// # Errors
     /// For a tool that the client does not have, and for wrong arguments.
-    pub fn of(parameters: Option<&RawValue>, access: ToolAccess) -> Result<Self, CallError> {
+    pub fn of(parameters: Option<&RawValue>, access: ToolAccess) -> Result<Self, ToolCallError> {
         let call: CallParameters = serde_json::from_str(parameters.map_or("{}", RawValue::get))
             .map_err(|error| protocol_error(format!("tools/call: {error}")))?;
         let (name, arguments) = (call.name.as_str(), call.arguments.as_deref());
@@ -230,13 +230,13 @@ impl ToolRequest {
     }
 }
 
-fn protocol_error(message: String) -> CallError {
-    CallError::Protocol(RpcError::invalid_params(message))
+fn protocol_error(message: String) -> ToolCallError {
+    ToolCallError::Protocol(RpcError::invalid_params(message))
 }
 
 /// Parses the arguments of a tool; missing ones are an empty object.
-fn parse<T: DeserializeOwned>(name: &str, given: Option<&RawValue>) -> Result<T, CallError> {
-    let wrong = |error| CallError::Arguments(Problem::from(error));
+fn parse<T: DeserializeOwned>(name: &str, given: Option<&RawValue>) -> Result<T, ToolCallError> {
+    let wrong = |error| ToolCallError::Arguments(Problem::from(error));
     if let Some(given) = given {
         arguments::check(&tools::description(name), given).map_err(wrong)?;
     }

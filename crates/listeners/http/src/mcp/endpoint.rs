@@ -1,6 +1,6 @@
 //! Answers messages.
 
-use super::calls::{CallError, ToolRequest};
+use super::calls::{ToolCallError, ToolRequest};
 use super::message::{RpcError, RpcMessage, RpcMessages};
 use super::revision::{RpcRevision, VERSIONS, agreed, check_headers, server_info};
 use super::tools::{self, ToolAccess};
@@ -183,8 +183,8 @@ impl McpClient {
                 let text = self.run(call).await;
                 text.map(|text| if summarizes { summary(&text) } else { text })
             }
-            Err(CallError::Arguments(problem)) => Err(problem),
-            Err(CallError::Protocol(error)) => return Err(error),
+            Err(ToolCallError::Arguments(problem)) => Err(problem),
+            Err(ToolCallError::Protocol(error)) => return Err(error),
         };
         let (text, is_error) = match result {
             Ok(text) => (text, false),
