@@ -1,7 +1,7 @@
 //! Imports, exports, batches and aggregates.
 
 use crate::client::{TestServer, memory, sqlite};
-use bobak_http::Settings;
+use bobak_http::{Settings, SqlAccess};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -21,7 +21,9 @@ fn people(count: usize) -> String {
 fn server_with(sql: &str) -> TestServer {
     let engine = sqlite();
     engine.session().unwrap().execute(sql, &[]).unwrap();
-    TestServer::with(Settings::default(), engine)
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    TestServer::with(settings, engine)
 }
 
 #[test]
