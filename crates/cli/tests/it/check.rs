@@ -44,7 +44,7 @@ fn kinds_of_parameters_must_not_be_mixed() {
     program.file("mixed.sql", text);
     for url in ["app.db", "memory:"] {
         let run = program.run(&["check", url, "mixed.sql"]);
-        let expected = "mixed.sql:1: the parameters of SQL";
+        let expected = "mixed.sql:1: the text has a parameter ?, and the values have names: ";
         assert!(run.code == 1 && run.out.starts_with(expected), "{url}: {} {}", run.out, run.err);
         let problems = "bobak: 1 problem in 1 statement; 1 could not be checked\n";
         assert_eq!((run.out.lines().count(), &*run.err), (1, problems), "{url}");

@@ -24,7 +24,7 @@ pub struct BlobKey {
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-#[record(table = "bookings", foreign_key(room, desk, references = Desk(room, number), on_delete = "no_action"), foreign_key(room, other, references = Desk(room, number), on_delete = "no_action", relation = ROOM_OTHER))]
+#[record(table = "bookings", foreign_key(room, desk, references = Desk(room, number)), foreign_key(room, other, references = Desk(room, number), relation = ROOM_OTHER))]
 pub struct Booking {
     pub id: i64,
     pub room: String,
@@ -139,9 +139,9 @@ pub struct Member {
     pub id: i64,
     #[record(references = Team, on_delete = "cascade")]
     pub team_id: i64,
-    #[record(references = Member, on_delete = "no_action")]
+    #[record(references = Member)]
     pub mentor: Option<i64>,
-    #[record(unique, references = Team, on_delete = "no_action")]
+    #[record(unique, references = Team)]
     pub home_team: Option<i64>,
 }
 
@@ -186,7 +186,7 @@ pub struct Part {
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-#[record(table = "points", foreign_key(a, b, references = XY(a, b), on_delete = "no_action", relation = X_Y))]
+#[record(table = "points", foreign_key(a, b, references = XY(a, b), relation = X_Y))]
 pub struct Point {
     pub id: i64,
     pub a: Option<i64>,
@@ -232,7 +232,7 @@ impl SmallKey {
 #[record(table = "teams")]
 pub struct Team {
     pub id: i64,
-    #[record(references = Member, on_delete = "no_action")]
+    #[record(references = Member)]
     pub lead: Option<i64>,
     pub teams: Option<i64>,
 }

@@ -43,7 +43,7 @@ pub struct OddKey {
 pub struct WideKey {
     #[record(key = "given")]
     pub id: i64, // declared TINYINT: holds integers
-    #[record(references = WideKey, on_delete = "no_action")]
+    #[record(references = WideKey)]
     pub parent: Option<i64>, // declared TINYINT: holds integers
 }
 

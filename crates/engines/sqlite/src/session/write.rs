@@ -69,7 +69,11 @@ pub(crate) fn write_row<'v>(
 ) -> Result<Outcome> {
     table.check_written(verb)?;
     let written = match verb {
-        Verb::InsertOrReplace if connection.fresh_table_info(table)?.is_referenced => {
+        // A new key is above those that are there, also of the rows that are replaced.
+        Verb::InsertOrReplace
+            if !table.key().iter().any(|&place| values.is_null(place))
+                && connection.table_info(table)?.is_referenced =>
+        {
             replace(connection, table, values)
         }
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
