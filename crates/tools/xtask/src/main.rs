@@ -140,6 +140,7 @@ fn run(arguments: &[String]) -> Outcome {
         "permissions-fuzz" => permissions_fuzz::run(rest),
         "postgres-versions" => server_versions::run_postgres(),
         "firebird-5" => server_versions::run_firebird(),
+        "compile-packages" => package::run_compiled(&Tree::of_workspace()?),
         "each-feature" => features::run_each(&Tree::of_workspace()?),
         "peers" => peers::run(rest),
         "fixtures" => fixtures::run(),
@@ -199,6 +200,7 @@ fn help() -> String {
          postgres-versions  the tests of PostgreSQL's engine on versions 17 and 18\n  \
          firebird-5          the tests of Firebird's engine on version 5\n  \
          each-feature  each published crate compiles with each of its features alone\n  \
+         compile-packages  the check `package` below, and the packages compile, from their files alone\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {

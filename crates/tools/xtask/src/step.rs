@@ -71,7 +71,7 @@ pub const STEPS: &[Step] = &[
     Step::compiling("book", "the book can be built", book::run),
     Step::compiling(
         "package",
-        "each published crate can be packaged, and compiles from its package",
+        "each published crate can be packaged, with each file that it includes",
         package::run,
     ),
 ];
