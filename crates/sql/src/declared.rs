@@ -212,6 +212,7 @@ fn postgres_declared(declared: &str) -> DeclaredType {
     let (name, size) = split_size(declared);
     let is = |part: &str| declared.contains(part);
     let ty = match name.as_str() {
+        _ if is_array(declared) => Type::Text,
         "BOOLEAN" => Type::Bool,
         "SMALLINT" => Type::I16,
         "INTEGER" => Type::I32,
@@ -231,8 +232,13 @@ fn postgres_declared(declared: &str) -> DeclaredType {
         // has: their digits.
         _ => Type::Text,
     };
-    let chars = matches!(name.as_str(), "CHARACTER VARYING" | "CHARACTER" | "VARCHAR" | "CHAR");
+    let chars = matches!(name.as_str(), "CHARACTER VARYING" | "CHARACTER" | "VARCHAR" | "CHAR")
+        && !is_array(declared);
     DeclaredType { ty, max_chars: size.filter(|_| chars), as_text: false, role: ColumnRole::Plain }
+}
+
+fn is_array(declared: &str) -> bool {
+    declared.ends_with(']')
 }
 
 /// Whether all of a `numeric(p,s)` fits Bobak's money.
@@ -263,7 +269,7 @@ pub const LONG_DECIMAL: &str = "DECIMAL_TEXT";
 pub fn is_long_decimal(dialect: Dialect, declared: &str) -> bool {
     let (name, _) = split_size(declared);
     let is_decimal = matches!(name.split(' ').next(), Some("NUMERIC" | "DECIMAL"));
-    is_decimal && !name.ends_with(']') && parse_declared(dialect, declared).ty == Type::Text
+    is_decimal && !is_array(declared) && parse_declared(dialect, declared).ty == Type::Text
 }
 
 /// The types of MariaDB and MySQL; `_` stands for a length. What a type cannot express (an instant or a time without a zone,

@@ -243,10 +243,11 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
         }
         Dialect::Postgres => {
             "SELECT c.relname::text, t.tgname::text, t.tgname = 'bobak_log' OR t.tgname = \
-             '!bobak_log' AND c.relkind = 'p' AND EXISTS (SELECT 1 FROM pg_partition_tree(c.oid) p \
-             JOIN pg_class r ON r.oid = p.relid WHERE r.relkind IN ('r', 'p') AND NOT EXISTS \
-             (SELECT 1 FROM pg_trigger w WHERE w.tgrelid = p.relid AND w.tgname = 'bobak_whole')) \
-             FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid \
+             '!bobak_log' AND p.prosrc NOT LIKE '/* bobak: log 3 */%' OR t.tgname = '!bobak_log' AND \
+             c.relkind = 'p' AND EXISTS (SELECT 1 FROM pg_partition_tree(c.oid) q \
+             JOIN pg_class r ON r.oid = q.relid WHERE r.relkind IN ('r', 'p') AND NOT EXISTS \
+             (SELECT 1 FROM pg_trigger w WHERE w.tgrelid = q.relid AND w.tgname = 'bobak_whole')) \
+             FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid \
              WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND c.relnamespace = \
              (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
         }

@@ -21,6 +21,20 @@ use bobak_core::{TableSchema, Type, ValueRef};
 /// The setting that tells that a trigger has changed a row in this transaction.
 const NESTED: &str = "current_setting('bobak.nested', true) = 'on'";
 
+/// Begins the body of the function that writes a log. Those of earlier versions lack it, see
+/// [`list_triggers`](crate::list_triggers).
+const MARK: &str = "/* bobak: log 3 */";
+
+/// The types whose values are logged the same whatever the settings of the writer's session are. Others are logged as texts.
+const EXACT: &str = "bool,int2,int4,int8,float4,float8,numeric,text,varchar,bpchar,name,bytea,uuid,\
+                     date,time,timestamp,timestamptz,json,jsonb";
+
+/// Gives the texts of other types the format that Bobak's own sessions read them in. These settings cost up to
+/// a tenth of a tracked insert, so that only tables with such columns get them.
+const FORMATS: &str = " SET datestyle FROM CURRENT SET timezone FROM CURRENT \
+                       SET intervalstyle FROM CURRENT SET extra_float_digits FROM CURRENT \
+                       SET bytea_output FROM CURRENT SET lc_monetary FROM CURRENT";
+
 /// An expression whose value is SQL with the name of the current schema.
 #[derive(Default)]
 struct SchemaText(String);
@@ -129,22 +143,31 @@ fn create_function(table: &TableSchema, log: &TableSchema) -> String {
     let mut start = SchemaText::default();
     start.raw("CREATE FUNCTION ").own(&function);
     start.raw(
-        "() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, \
-         pg_temp AS ",
+        "() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp",
     );
+    start.append("formats");
+    start.raw(" AS ");
     let mut grants = SchemaText::default();
     grants.raw(" ON FUNCTION ").own(&function).raw("()");
     // Strings in single quotes: a name may contain whatever ends one in dollars.
+    let columns = format!(
+        "FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
+         WHERE a.attrelid = (own || {table})::regclass AND a.attnum > 0 AND NOT a.attisdropped",
+        table = literal(&format!(".{name}")),
+    );
     let block = format!(
         "DECLARE own text := quote_ident(current_schema()); \
-         padded text[] := ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a \
-         JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE a.attrelid = (own || {table})::regclass \
-         AND 'bpchar'::regtype IN (t.oid, t.typbasetype)); BEGIN \
+         padded text[] := ARRAY(SELECT a.attname::text {columns} \
+         AND 'bpchar'::regtype IN (t.oid, t.typbasetype)); \
+         formats text := CASE WHEN EXISTS (SELECT 1 {columns} AND t.typtype <> 'e' \
+         AND coalesce(nullif(t.typbasetype, 0), t.oid) <> ALL ('{{{EXACT}}}'::regtype[])) \
+         THEN {formats} ELSE '' END; BEGIN \
          EXECUTE {start} || quote_literal({body}); \
          EXECUTE 'REVOKE ALL' || {grants} || ' FROM PUBLIC'; \
          EXECUTE 'GRANT EXECUTE' || {grants} || ' TO ' || (SELECT quote_ident(r.rolname) \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_roles r ON r.oid = c.relowner \
          WHERE c.oid = (own || {table})::regclass); END",
+        formats = literal(FORMATS),
         start = start.0,
         body = body(table, log).0,
         grants = grants.0,
@@ -155,8 +178,8 @@ fn create_function(table: &TableSchema, log: &TableSchema) -> String {
 
 fn body(table: &TableSchema, log: &TableSchema) -> SchemaText {
     let mut body = SchemaText::default();
-    body.raw(
-        "DECLARE \
+    body.raw(MARK).raw(
+        " DECLARE \
          moment int8 := (extract(epoch FROM clock_timestamp()) * 1000000)::int8; \
          known int8; number int8; operation text := TG_OP; stored record; \
          caller text := coalesce(nullif(current_setting('bobak.actor', true), ''), \

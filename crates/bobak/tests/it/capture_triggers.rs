@@ -219,6 +219,15 @@ mod postgres {
             assert!(!db.is_tracked("t").unwrap());
             assert_eq!(db.track_all_tables(TrackOptions::new()).unwrap(), ["t"]);
             assert!(db.is_tracked("t").unwrap());
+            let body = "SELECT prosrc FROM pg_proc WHERE proname = 'bobak_log_t'";
+            let body = db.sql::<String>(body, ()).unwrap().remove(0);
+            let before = body.replace("/* bobak: log 3 */ ", "");
+            let replace =
+                "CREATE OR REPLACE FUNCTION bobak_log_t() RETURNS trigger LANGUAGE plpgsql AS";
+            sql(&db, &[&format!("{replace} $a${before}$a$")]);
+            assert!(!db.is_tracked("t").unwrap());
+            assert_eq!(db.track_all_tables(TrackOptions::new()).unwrap(), ["t"]);
+            assert!(db.is_tracked("t").unwrap());
             sql(&db, &["INSERT INTO t VALUES (2, 'new')"]);
             assert_eq!(names(&db).len(), 2);
         });
@@ -290,6 +299,48 @@ mod postgres {
             copy.check("update");
             let text = "SELECT '<' || old_d || '>' FROM bobak_log_t WHERE old_d IS NOT NULL";
             assert_eq!(db.sql::<String>(text, ()).unwrap(), ["<x   >"]);
+        });
+    }
+
+    const FORMATS: &[&str] = &[
+        "SET LOCAL datestyle = 'SQL, DMY'",
+        "SET LOCAL timezone = 'Asia/Tokyo'",
+        "SET LOCAL intervalstyle = 'postgres_verbose'",
+        "SET LOCAL extra_float_digits = -5",
+        "SET LOCAL bytea_output = 'escape'",
+    ];
+
+    #[test]
+    fn values_that_are_kept_as_texts_have_the_format_of_bobak_not_of_the_writer() {
+        on_postgres(|url| {
+            let db = Db::open(url).unwrap();
+            let table = "CREATE TABLE t (id BIGINT PRIMARY KEY, a DATE[], b TIMESTAMPTZ[], \
+                         c TSTZRANGE, d INTERVAL, e FLOAT8[], f POINT, g BYTEA[], h TIME[], \
+                         i TIMESTAMP(3)[], j NUMERIC(10,2)[], k NUMERIC(30,4)[], l VARCHAR(3)[])";
+            sql(&db, &[table]);
+            db.track_table("t", TrackOptions::new()).unwrap();
+            let copy = Copy::new(&db);
+            let engine = db.engine().unwrap();
+            let session = engine.session().unwrap();
+            let insert = "INSERT INTO t VALUES (1, '{2024-02-01}', '{2024-02-01 10:00Z}', \
+                          '[2024-02-01 10:00Z,)', '1 day 02:03:04', '{0.123456789012345}', \
+                          '(0.123456789012345,1)', ARRAY['a'::BYTEA], '{10:00}', '{2024-02-01}', \
+                          '{1.50}', '{1.50}', '{abc,def}')";
+            session.control(bobak::engine::TransactionControl::Begin).unwrap();
+            for text in FORMATS.iter().chain(&[insert]) {
+                session.execute(text, &[]).unwrap();
+            }
+            session.control(bobak::engine::TransactionControl::Commit).unwrap();
+            drop(session);
+            copy.check("insert");
+            let logged = "SELECT new_a || ' ' || new_d FROM bobak_log_t";
+            assert_eq!(db.sql::<String>(logged, ()).unwrap(), ["{2024-02-01} 1 day 02:03:04"]);
+            // The settings cost time, so other tables have none.
+            sql(&db, &["CREATE TABLE u (id BIGINT PRIMARY KEY, a TEXT, b CHAR(3), c TIMESTAMPTZ)"]);
+            db.track_table("u", TrackOptions::new()).unwrap();
+            let settings = "SELECT proname || ' ' || array_length(proconfig, 1) FROM pg_proc \
+                            WHERE proname IN ('bobak_log_t', 'bobak_log_u') ORDER BY 1";
+            assert_eq!(db.sql::<String>(settings, ()).unwrap(), ["bobak_log_t 7", "bobak_log_u 1"]);
         });
     }
 
