@@ -2,15 +2,20 @@
 //! other rows of its table.
 
 use crate::Dialect;
+use crate::LONG_DECIMAL;
 use crate::dialect::quote;
-use bobak_core::TableSchema;
 use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
+use bobak_core::{ColumnSchema, TableSchema};
 
 /// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
 pub(crate) const LOCK: &str = "7093288047853922660";
 
 /// The name of PostgreSQL's trigger that writes a log: before those that begin with a letter or a digit.
 pub(crate) const CAPTURE_TRIGGER: &str = "!bobak_log";
+
+/// Begins the bodies of triggers on MariaDB and MySQL. Those of earlier versions lack it, see
+/// [`list_triggers`](crate::list_triggers).
+const MYSQL_MARK: &str = "/* bobak: log 2 */";
 
 /// The verbs of triggers, with their numbers in a log.
 pub(crate) const VERBS: [(&str, u8); 3] = [("INSERT", 1), ("UPDATE", 2), ("DELETE", 3)];
@@ -84,7 +89,8 @@ pub(crate) fn mysql_triggers(
     let trigger = |(verb, number): (&str, u8)| {
         let images = images(dialect, table, log, sides(number));
         let insert = insert_change(dialect, log, &number.to_string(), images, "");
-        create_trigger(dialect, table, verb, &format!("{} {insert}", take_number(dialect)))
+        let body = format!("{MYSQL_MARK} {} {insert}", take_number(dialect));
+        create_trigger(dialect, table, verb, &body)
     };
     VERBS.into_iter().flat_map(trigger).collect()
 }
@@ -115,10 +121,22 @@ pub(crate) fn images(
             let Some(side) = side else { continue };
             let logged = log.columns().get(place).map_or("", |column| column.name.as_ref());
             columns.push(quote(dialect, logged));
-            values.push(format!("{side}.{}", quote(dialect, &column.name)));
+            values.push(image(dialect, column, side));
         }
     }
     (columns.join(", "), values.join(", "))
+}
+
+/// A column's value in a row. MariaDB and MySQL keep zeros at the end of a decimal number, which are not read as parts of it.
+fn image(dialect: Dialect, column: &ColumnSchema, side: &str) -> String {
+    let value = format!("{side}.{}", quote(dialect, &column.name));
+    if !dialect.is_mysql() || column.declared.as_deref() != Some(LONG_DECIMAL) {
+        return value;
+    }
+    format!(
+        "IF(LOCATE('.', {value}) > 0, \
+         TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM {value})), {value})"
+    )
 }
 
 /// Comparisons of the key's columns, which get their quoted names.

@@ -252,7 +252,8 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
              (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
         }
         Dialect::MariaDb | Dialect::MySql => {
-            "SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, 0 FROM information_schema.TRIGGERS \
+            "SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME, TRIGGER_NAME LIKE 'bobak!_log!_%' ESCAPE '!' AND \
+             ACTION_STATEMENT NOT LIKE 'BEGIN /* bobak: log 2 */%' FROM information_schema.TRIGGERS \
              WHERE EVENT_OBJECT_SCHEMA = DATABASE()"
         }
     }

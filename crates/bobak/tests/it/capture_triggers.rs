@@ -386,34 +386,99 @@ mod postgres {
     }
 
     #[test]
-    fn a_table_that_others_inherit_from_cannot_be_tracked() {
+    fn tables_that_lose_rows_or_get_others_without_triggers_cannot_be_tracked() {
         on_postgres(|url| {
             let db = Db::open(url).unwrap();
             sql(&db, &["CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u () INHERITS (t)"]);
             let error = db.track_table("t", TrackOptions::new()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             assert!(error.message().contains("'u' inherits"), "{error}");
+            sql(&db, &["CREATE UNLOGGED TABLE v (id BIGINT PRIMARY KEY)"]);
+            let error = db.track_table("v", TrackOptions::new()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert!(error.message().contains("SET LOGGED"), "{error}");
         });
     }
 }
 
 #[cfg(feature = "mysql")]
-#[test]
-fn tables_without_transactions_cannot_be_tracked() {
-    crate::engines::on_mariadb(|url| {
-        let db = Db::open(url).unwrap();
-        for engine in ["MyISAM", "Aria", "InnoDB"] {
-            let text = format!("CREATE TABLE {engine} (id BIGINT PRIMARY KEY) ENGINE = {engine}");
-            db.engine().unwrap().session().unwrap().execute(&text, &[]).unwrap();
-            let tracked = db.track_table(engine, TrackOptions::new());
-            if engine == "InnoDB" {
-                tracked.unwrap();
-                continue;
-            }
-            let error = tracked.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-            assert!(error.message().contains(engine), "{error}");
+mod mariadb {
+    use super::*;
+
+    fn sql(db: &Db, texts: &[&str]) {
+        let engine = db.engine().unwrap();
+        let session = engine.session().unwrap();
+        for text in texts {
+            session.execute(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
-        assert_eq!(db.tracked_tables().unwrap(), ["InnoDB"]);
-    });
+    }
+
+    fn in_zone(db: &Db, zone: &str, text: &str) {
+        let body = format!("SET time_zone = '{zone}'; {text}; SET time_zone = '+00:00'");
+        let create = format!("CREATE OR REPLACE PROCEDURE zoned() BEGIN {body}; END");
+        sql(db, &[&create, "CALL zoned()"]);
+    }
+
+    #[test]
+    fn tables_without_transactions_cannot_be_tracked() {
+        crate::engines::on_mariadb(|url| {
+            let db = Db::open(url).unwrap();
+            for engine in ["MyISAM", "Aria", "MEMORY", "InnoDB"] {
+                let text =
+                    format!("CREATE TABLE {engine} (id BIGINT PRIMARY KEY) ENGINE = {engine}");
+                db.engine().unwrap().session().unwrap().execute(&text, &[]).unwrap();
+                let tracked = db.track_table(engine, TrackOptions::new());
+                if engine == "InnoDB" {
+                    tracked.unwrap();
+                    continue;
+                }
+                let error = tracked.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+                assert!(error.message().contains(engine), "{error}");
+            }
+            assert_eq!(db.tracked_tables().unwrap(), ["InnoDB"]);
+        });
+    }
+
+    #[test]
+    fn instants_and_long_decimals_are_logged_as_they_are_read() {
+        crate::engines::on_mariadb(|url| {
+            let db = Db::open(url).unwrap();
+            let table = "CREATE TABLE t (id BIGINT PRIMARY KEY, ts TIMESTAMP(3) NULL, \
+                         n DECIMAL(20,4), whole DECIMAL(30,0), d DATETIME(6))";
+            sql(&db, &[table]);
+            db.track_table("t", TrackOptions::new()).unwrap();
+            let copy = Copy::new(&db);
+            let insert = "INSERT INTO t VALUES (1, '2024-01-01 12:00:00', 1.5, 1200, \
+                          '2024-01-01 12:00:00'), (2, NULL, -20, 0, NULL), (3, NULL, 0, NULL, NULL)";
+            in_zone(&db, "+05:00", insert);
+            copy.check("insert");
+            in_zone(&db, "-08:00", "UPDATE t SET n = n / 8, ts = NOW(3)");
+            copy.check("update");
+            let logged = "SELECT CONCAT(new_ts, ' ', new_n, ' ', new_whole) FROM bobak_log_t";
+            let logged = db.sql::<Option<String>>(logged, ()).unwrap();
+            assert_eq!(logged[0].as_deref(), Some("2024-01-01 07:00:00.000000 1.5 1200"));
+            // Triggers and logs of an earlier version.
+            for column in ["old_ts", "new_ts"] {
+                let ty = "DATETIME(6) COMMENT 'bobak:timestamp'";
+                sql(&db, &[&format!("ALTER TABLE bobak_log_t MODIFY {column} {ty}")]);
+            }
+            assert!(db.is_tracked("t").unwrap());
+            sql(
+                &db,
+                &["CREATE OR REPLACE TRIGGER bobak_log_insert_t AFTER INSERT ON t FOR EACH ROW \
+                   BEGIN UPDATE bobak_feed SET seq = seq + 1; END"],
+            );
+            assert!(!db.is_tracked("t").unwrap());
+            assert_eq!(db.track_all_tables(TrackOptions::new()).unwrap(), ["t"]);
+            assert!(db.is_tracked("t").unwrap());
+            in_zone(&db, "+05:00", "UPDATE t SET ts = '2024-01-01 12:00:00'");
+            copy.check("tracked again");
+            // The other type of Bobak's instants.
+            sql(&db, &["ALTER TABLE t MODIFY ts DATETIME(6) COMMENT 'bobak:timestamp'"]);
+            db.track_table("t", TrackOptions::new()).unwrap();
+            in_zone(&db, "+05:00", "UPDATE t SET ts = '2024-01-01 12:00:00'");
+            copy.check("another type");
+        });
+    }
 }

@@ -4,6 +4,7 @@
 //! the tables that are there before the first is made; and where one fails all the same, those that
 //! were made are taken back.
 
+use super::mysql_tracking::{adapt_instants, before_triggers, reject_without_transactions};
 use super::{SqlServer, has_forward_references, mysql_catalog};
 use crate::{
     Dialect, FOLDED, TrackReason, add_column, add_foreign_key, add_index, add_reference,
@@ -121,7 +122,8 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
     }
     let (table, log) = change_log::table_and_log(mysql_catalog::with_logs(server)?, to)?;
     let Some(log) = log else { return Ok(()) };
-    let mut texts = crate::track_altered(dialect, &table, &log, alteration)?.into_iter();
+    let instants = adapt_instants(server, &table)?.into_iter();
+    let mut texts = instants.chain(crate::track_altered(dialect, &table, &log, alteration)?);
     texts.try_for_each(|sql| server.run(to, &sql))
 }
 
@@ -156,7 +158,8 @@ fn follow(
     if !crate::feed::add_to_log(dialect, &wanted, log)?.is_empty() {
         return Ok(());
     }
-    let mut texts = crate::track_altered(dialect, table, log, alteration)?.into_iter();
+    let instants = adapt_instants(server, table)?.into_iter();
+    let mut texts = instants.chain(crate::track_altered(dialect, table, log, alteration)?);
     texts.try_for_each(|sql| server.run(table, &sql))
 }
 
@@ -312,11 +315,13 @@ fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<V
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
             check_tracked_name(&table)?;
-            super::mysql_tracking::reject_without_transactions(server, &table)?;
+            reject_without_transactions(server, &table)?;
             let triggers = mysql_catalog::triggers(server)?;
             let captured = change_log::is_captured(&triggers, table.name());
             let reason = TrackReason::Track { captured, history: *history };
-            crate::track(dialect, &table, log.as_ref(), reason)
+            let mut texts = crate::track(dialect, &table, log.as_ref(), reason)?;
+            before_triggers(&mut texts, adapt_instants(server, &table)?);
+            Ok(texts)
         }
         SchemaChange::AddColumn { table, column } => {
             let added = table.columns().get(*column).map_or("", |column| &column.name);

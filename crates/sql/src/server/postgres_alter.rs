@@ -219,6 +219,7 @@ pub fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Resu
             let (table, log) = stored(server, table)?;
             check(&change_log::log_schema(&table, *history)?)?;
             reject_inherited(server, &table)?;
+            reject_unlogged(server, &table)?;
             let triggers = postgres_catalog::triggers(server)?;
             let captured = change_log::is_captured(&triggers, table.name());
             let reason = TrackReason::Track { captured, history: *history };
@@ -262,6 +263,21 @@ fn reject_inherited(server: &mut dyn SqlServer, table: &TableSchema) -> Result<(
         "the table '{child}' inherits from it: its rows are read with those of the table, and their \
          changes set off no trigger of the table, so it cannot be tracked"
     );
+    Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()))
+}
+
+const UNLOGGED: &str = "SELECT 1::int8 FROM pg_class WHERE relpersistence = 'u' AND relname = $1 \
+    AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
+
+/// Rejects to track a table that is empty after a crash of the server: its log is not.
+fn reject_unlogged(server: &mut dyn SqlServer, table: &TableSchema) -> Result<()> {
+    let mut is_unlogged = false;
+    server.ask(UNLOGGED, &[Value::from(table.name())], &mut |_| is_unlogged = true)?;
+    if !is_unlogged {
+        return Ok(());
+    }
+    let message = "the table is UNLOGGED: a crash of the server empties it, but not its change log, so it \
+                   cannot be tracked: ALTER TABLE ... SET LOGGED";
     Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()))
 }
 
