@@ -205,9 +205,9 @@ pub mod engine {
     #[cfg(feature = "access")]
     pub use bobak_access as access;
     pub use bobak_core::{
-        Assign, BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Comparison,
-        Condition, Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join,
-        MonitoredEngine, RowBuffer, Run, SchemaChange, Select, Session, SessionLayer, Source,
+        Assign, AtomicFile, BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities,
+        Comparison, Condition, Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet,
+        Join, MonitoredEngine, RowBuffer, Run, SchemaChange, Select, Session, SessionLayer, Source,
         TransactionControl, Verb, Write, WriteBatch, choices, codec, prepare_batched,
         prepare_insert, prepare_update, settings,
     };

@@ -2,6 +2,7 @@
 
 use bobak::schema::Type;
 use std::convert::Infallible;
+use std::path::Path;
 use std::time::Duration;
 
 /// Parses `COLUMN=TYPE`.
@@ -18,12 +19,21 @@ pub fn column_type(text: &str) -> Result<(String, Type), String> {
     Ok((column.to_owned(), ty))
 }
 
-/// Parses a database: a URL, or the name of an SQLite file if the text has no colon.
+/// Parses a database: a URL, or the name of an SQLite file, also with settings. The scheme of a URL has letters only; so
+/// `./a:b.db`, `C:a.db` and `backup-04:00.db` are names. Of an existing file, `%` and `?` in the name mean themselves.
 ///
 /// # Errors
 /// None; opening the database reports a malformed URL.
 pub fn database_url(text: &str) -> Result<String, Infallible> {
-    Ok(if text.contains(':') { text.to_owned() } else { format!("sqlite:{text}") })
+    let is_scheme_byte = |byte: u8| byte.is_ascii_alphabetic() || byte == b'+';
+    let is_scheme = |(scheme, _): (&str, _)| scheme.len() > 1 && scheme.bytes().all(is_scheme_byte);
+    Ok(if text.split_once(':').is_some_and(is_scheme) {
+        text.to_owned()
+    } else if Path::new(text).is_file() {
+        format!("sqlite:{}", text.replace('%', "%25").replace('?', "%3F").replace('#', "%23"))
+    } else {
+        format!("sqlite:{text}")
+    })
 }
 
 /// Parses `NAME=DATABASE`, a database as [`database_url`].
@@ -112,6 +122,10 @@ mod tests {
             ("./a/b.db?mode=ro", "sqlite:./a/b.db?mode=ro"),
             ("memory:", "memory:"),
             ("postgres://h/db", "postgres://h/db"),
+            ("nothing:x.db", "nothing:x.db"),
+            ("/a:b.db", "sqlite:/a:b.db"),
+            ("backup-04:00.db", "sqlite:backup-04:00.db"),
+            ("C:a.db", "sqlite:C:a.db"),
         ] {
             let Ok(read) = database_url(text);
             assert_eq!(read, url);

@@ -5,7 +5,7 @@ use crate::commands::format::{CsvOptions, OutputFileFormat, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, WrittenAs, comes_back};
-use crate::output::{OutputTarget, Progress, Terminal, rate};
+use crate::output::{OutputTarget, Progress, Terminal, check_target, rate};
 use bobak::schema::{ColumnSchema, TableSchema};
 use bobak::{Query, Row, ValueRef};
 use clap::Args;
@@ -71,6 +71,7 @@ impl ExportCommand {
     /// output can't be written.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
+        check_target(self.output.as_deref(), [self.database.as_str()], &[])?;
         let db = database::open_to_read(&self.database)?;
         let table = database::table(&db, &self.table)?;
         let schema = table.schema();

@@ -10,7 +10,7 @@ use crate::import::infer::{InferredColumn, NullTexts};
 use crate::import::{
     CsvFormat, ImportPlan, InferredSchema, InputFile, Loader, RejectsFile, is_key_name, to_csv,
 };
-use crate::output::{OutputTarget, Progress, Terminal, count, rate};
+use crate::output::{OutputTarget, Progress, Terminal, check_target, count, rate};
 use crate::schema::describe;
 use bobak::Db;
 use bobak::schema::Type;
@@ -107,6 +107,7 @@ impl ImportCommand {
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let table = self.table_name()?;
+        check_target(self.rejects.as_deref(), [self.database.as_str()], &[&self.file])?;
         let (source, layout, nulls) = self.open_input()?;
         // A new file is created only after the whole input has been checked.
         let db = match database::is_missing(&self.database) {

@@ -5,7 +5,7 @@ use crate::commands::format::{CsvOptions, OutputFileFormat, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
-use crate::output::{OutputTarget, Terminal, count, rate};
+use crate::output::{OutputTarget, Terminal, check_target, count, rate};
 use crate::result_columns::result_columns;
 use bobak::schema::Type;
 use bobak::{Db, DynRow, Parameter, Row, SqlArgument, SqlArguments, Value, ValueRef};
@@ -82,6 +82,8 @@ impl QueryCommand {
     fn run_statement(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let sql = self.text()?;
+        let attached = self.attached.iter().map(|(_, url)| url.as_str());
+        check_target(self.output.as_deref(), attached.chain([self.database.as_str()]), &[])?;
         let db = database::open_for_sql(&self.database, &self.attached, only_reads(&sql))?;
         let parameters = self.arguments(&sql)?;
         if self.explain {

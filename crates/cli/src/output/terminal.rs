@@ -1,6 +1,8 @@
 //! The terminal, and output to standard output or a file.
 
+use super::database_file;
 use crate::error::{Error, Result};
+use bobak::engine::AtomicFile;
 use bobak::types::Timestamp;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,7 +11,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 
 /// The terminal, if there is one, and whether to write notes and progress.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +59,8 @@ pub enum OutputTarget {
     Standard(BufWriter<io::Stdout>),
     /// An existing path that is not a regular file, such as a named pipe; written directly.
     Device(BufWriter<File>, PathBuf),
-    /// A temporary file in the folder of the output file.
-    File(BufWriter<NamedTempFile>, PathBuf),
+    /// A file that gets its name when it is complete. If the process is killed, the next output to the same name removes it.
+    File(BufWriter<File>, Box<AtomicFile>),
     /// One of the others, compressed with gzip.
     Gzip(Box<GzEncoder<OutputTarget>>),
 }
@@ -78,7 +79,7 @@ impl OutputTarget {
     /// Opens the output: standard output if there is no path or the path is `-`.
     ///
     /// # Errors
-    /// If the folder does not exist or is not writable.
+    /// If the folder does not exist or is not writable; a usage error if the file is a database.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Self::Standard(BufWriter::with_capacity(64 * 1024, io::stdout())));
@@ -89,11 +90,12 @@ impl OutputTarget {
                 file.map_err(|error| Error::io(format_args!("open {}", path.display()), &error))?;
             return Ok(Self::Device(BufWriter::new(file), path.to_owned()));
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let file = beside(folder.unwrap_or(Path::new("."))).map_err(|error| {
-            Error::io(format_args!("create a file next to {}", path.display()), &error)
-        })?;
-        Ok(Self::File(BufWriter::with_capacity(64 * 1024, file), path.to_owned()))
+        database_file::check(path)?;
+        let file = AtomicFile::create_numbered(path)?;
+        let opened = File::options().write(true).open(file.path());
+        let opened =
+            opened.map_err(|error| Error::io(format_args!("open {}", path.display()), &error))?;
+        Ok(Self::File(BufWriter::with_capacity(64 * 1024, opened), Box::new(file)))
     }
 
     /// Completes the output and renames the temporary file into place.
@@ -106,13 +108,11 @@ impl OutputTarget {
             Self::Device(mut out, path) => out
                 .flush()
                 .map_err(|error| Error::io(format_args!("write {}", path.display()), &error)),
-            Self::File(out, path) => {
-                let writing =
-                    |error: io::Error| Error::io(format_args!("write {}", path.display()), &error);
-                let file = out.into_inner().map_err(|error| writing(error.into_error()))?;
-                file.as_file().sync_all().map_err(writing)?;
-                file.persist(&path).map_err(|error| writing(error.error))?;
-                Ok(())
+            Self::File(mut out, file) => {
+                let path = file.target().to_owned();
+                let writing = |error| Error::io(format_args!("write {}", path.display()), &error);
+                out.flush().map_err(writing)?;
+                file.commit().map_err(writing)
             }
             Self::Gzip(out) => out.finish().map_err(|error| Error::output(&error))?.finish(),
         }
@@ -137,16 +137,6 @@ impl Write for OutputTarget {
             Self::Gzip(out) => out.flush(),
         }
     }
-}
-
-/// Creates a temporary file in `folder` with the permissions of any new file.
-fn beside(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    #[cfg(unix)]
-    let builder = builder.permissions(permissions);
-    builder.prefix(".bobak-").tempfile_in(folder)
 }
 
 /// Formats a number with thousands separators: `336,776`.
@@ -202,6 +192,10 @@ mod tests {
         output.write_all(b"whole").expect("writes");
         output.finish().expect("finishes");
         assert_eq!(std::fs::read_to_string(&path).expect("reads"), "whole");
+        let killed = folder.path().join("out.csv.1.7.new");
+        std::fs::write(&killed, "half").expect("writes");
+        OutputTarget::open(Some(&path)).expect("opens");
+        assert!(!killed.exists());
         assert!(OutputTarget::open(Some(&folder.path().join("no/such/out.csv"))).is_err());
     }
 }

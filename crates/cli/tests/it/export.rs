@@ -85,3 +85,29 @@ fn empty_table_has_header() {
     assert_eq!(program.ok(&["export", "sqlite:t.db", "--table", "t"]), "id,a,b\n");
     assert_eq!(program.ok(&["export", "sqlite:t.db", "--table", "t", "--format", "json"]), "[]\n");
 }
+
+#[test]
+fn an_output_does_not_replace_a_database_or_an_input() {
+    let program = program();
+    program.file("in.csv", "id,n\n1,a\n2\n");
+    program.ok(&["copy", "t.db", "memory:s.bobak"]);
+    let query = |database: &str, output: &str, message: &str| {
+        let sql = "SELECT * FROM t";
+        program.fails(2, message, &["query", database, sql, "--format", "csv", "-o", output]);
+        let export = ["export", database, "-t", "t", "--format", "ndjson", "-o", output];
+        program.fails(2, message, &export);
+    };
+    std::fs::hard_link(program.path("t.db"), program.path("link.db")).expect("links");
+    query("t.db", "t.db", "t.db is the database itself");
+    query("memory:s.bobak", "s.bobak", "s.bobak is the database itself");
+    query("t.db", "link.db", "link.db is a database");
+    query("t.db", "s.bobak", "s.bobak is a database");
+    let import = |rejects: &str, message: &str| {
+        let arguments = ["import", "t.db", "in.csv", "--table", "u", "--rejects", rejects];
+        program.fails(2, message, &arguments);
+    };
+    import("t.db", "t.db is the database itself");
+    import("in.csv", "in.csv is the file that is read");
+    assert_eq!(program.text("in.csv"), "id,n\n1,a\n2\n");
+    assert_eq!(program.ok(&["export", "t.db", "-t", "t", "--columns", "id"]), "id\n1\n2\n");
+}

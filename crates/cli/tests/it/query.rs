@@ -191,3 +191,17 @@ fn explain_shows_the_plan_and_the_index_that_would_help() {
     );
     program.fails(1, "without the word EXPLAIN", &["query", "t.db", "--explain", "VACUUM"]);
 }
+
+#[test]
+fn a_file_is_opened_by_its_name() {
+    let program = Program::new();
+    program.file("t.csv", "a\n1\n");
+    for name in ["backup-04:00.db", "./a:b.db", "what?.db", "50%.db", "a%20b.db", "c#.db"] {
+        let path = program.path(name);
+        program.ok(&["import", "new.db", "t.csv"]);
+        std::fs::rename(program.path("new.db"), path).expect("renames");
+        let count = ["query", name, "SELECT count(*) FROM t", "--format", "csv", "--no-header"];
+        assert_eq!(program.ok(&count), "1\n");
+    }
+    program.fails(2, "unknown engine 'nothing'", &["query", "nothing:x.db", "SELECT 1"]);
+}
