@@ -119,6 +119,7 @@ fn reject_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
     let nowhere = Settings { path: None, ..settings.without_key(path) };
     let memory = open::connect(&nowhere, OpenFlags { read_only: false, create: true })?;
     let mut memory = Connection::boxed(memory, true);
+    memory.take_quoted_strings(true);
     settings.functions.iter().try_for_each(|function| function.register(&mut memory.db))?;
     for row in rows {
         let [Value::Text(table), Value::Text(sql)] = &row[..] else { continue };
@@ -166,6 +167,7 @@ fn copy(
     let target = temporary.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
     make(temporary.path(), Some(temporary.target()))
         .map_err(|error| Error::io(&format!("write {}", temporary.target().display()), error))?;
+    holder.take_quoted_strings(true);
     let size = holder.first_integer("PRAGMA main.page_size")?;
     let mut size = u32::try_from(size).unwrap_or(0);
     if new.is_some() {

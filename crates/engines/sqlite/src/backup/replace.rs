@@ -1,6 +1,7 @@
 //! Replaces a database that nobody has open with a new file.
 
 use super::exclusive::{ExclusiveDatabase, acquire_unread, take};
+use crate::error::translate;
 use crate::ffi;
 use crate::open::beside;
 use crate::settings::Settings;
@@ -46,9 +47,18 @@ pub(crate) fn replace(
 
 /// Moves a new file over a database that was [acquired
 /// exclusively](super::exclusive::acquire_exclusive).
+/// | Another process may open the old file meanwhile, and get its lock after the move. If the old file had a write-ahead log,
+/// that process would write its log next to the new file, and damage it. Without one, SQLite finds that the file has moved,
+/// and writes nothing. So the old file, which has everything committed, loses its log mode first.
 pub(crate) fn replace_database(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
+    let place = new.target().to_owned();
+    old.exec("PRAGMA main.journal_mode = delete").map_err(|failure| {
+        let error = translate(failure, None);
+        let message = format!("{}: {}", place.display(), error.message());
+        Error::new(error.kind(), message).with_source(error)
+    })?;
     old.keep_wal_on_close();
-    clear(new.target())?;
+    clear(&place)?;
     put(new, old)
 }
 
@@ -99,4 +109,38 @@ fn put_beside_logs(new: AtomicFile, logs: &[PathBuf]) -> Result<()> {
 /// The files that SQLite may create for a database.
 pub(super) fn logs(place: &Path) -> [PathBuf; 3] {
     BESIDE.map(|ending| beside(place, ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sqlite;
+    use crate::backup::exclusive::acquire_exclusive;
+    use crate::ffi::OpenFlags;
+    use crate::open;
+    use bobak_core::Engine;
+
+    #[test]
+    fn a_process_that_opens_the_old_file_meanwhile_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let make = |path: &Path, table: &str| {
+            let engine = Sqlite::builder().open(path).unwrap();
+            let session = engine.session().unwrap();
+            session.execute(&format!("CREATE TABLE {table} (a)"), &[]).unwrap();
+        };
+        make(&path, "old");
+        let new = AtomicFile::create_private(&path).unwrap();
+        make(new.path(), "new");
+        let settings = Settings { path: Some(path.clone()), ..Settings::default() };
+        let old = acquire_exclusive(&settings).unwrap();
+        let flags = OpenFlags { read_only: false, create: false };
+        let mut late = open::connect(&settings, flags).unwrap();
+        replace_database(new, old).unwrap();
+        late.exec("INSERT INTO old VALUES (1)").unwrap_err();
+        assert_eq!(logs(&path).map(|log| log.exists()), [false; 3]);
+        drop(late);
+        let engine = Sqlite::builder().open(&path).unwrap();
+        assert_eq!(engine.tables().unwrap()[0].name(), "new");
+    }
 }

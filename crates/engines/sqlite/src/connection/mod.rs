@@ -12,7 +12,7 @@ mod trusted_rows;
 pub(crate) mod typed_text_cache;
 
 pub(crate) use transaction_steps::{
-    changes_connection, is_query, reject_transaction_steps, reject_vacuum,
+    changes_connection, is_query, reject_transaction_steps, reject_vacuum, runs_schema,
 };
 
 use crate::connection::statement_cache::{StatementCache, TableStatementKey};
@@ -44,6 +44,8 @@ pub(crate) struct Connection {
     pub(crate) atomic: bool,
     /// Whether it rejects statements that write.
     pub(crate) query_only: bool,
+    /// See [`take_quoted_strings`](Self::take_quoted_strings).
+    takes_quoted_strings: bool,
     /// The maximum number of parameters of a statement.
     pub(crate) max_parameters: usize,
     /// The maximum number of bytes of rows that are buffered for a cursor.
@@ -72,6 +74,7 @@ impl Connection {
             db,
             atomic,
             query_only: false,
+            takes_quoted_strings: false,
             max_parameters,
             max_ahead: usize::MAX,
             tables: StatementCache::new(TABLE_STATEMENTS),
@@ -86,6 +89,15 @@ impl Connection {
             cursors: Vec::new(),
             extension: None,
         })
+    }
+
+    /// Sets whether the schema may have texts in double quotes, as old ones do. SQLite reads these in any case; only
+    /// statements that run a stored schema again need this.
+    pub(crate) fn take_quoted_strings(&mut self, on: bool) {
+        if self.takes_quoted_strings != on {
+            self.takes_quoted_strings = on;
+            self.db.reject_quoted_strings(on);
+        }
     }
 
     /// The statement for `key`, prepared from `text` if it is not cached.

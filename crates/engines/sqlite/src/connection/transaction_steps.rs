@@ -33,6 +33,11 @@ pub(crate) fn reject_vacuum(settings: &Settings, sql: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether SQL text makes SQLite run statements of the stored schema again.
+pub(crate) fn runs_schema(sql: &str) -> bool {
+    is_one_of(first_word(sql), &["VACUUM", "ALTER"])
+}
+
 /// Whether SQL text is a query, or a statement that begins as one.
 pub(crate) fn is_query(sql: &str) -> bool {
     is_one_of(first_word(sql), &["SELECT", "WITH", "VALUES"])

@@ -158,18 +158,14 @@ impl Connection {
         unsafe { sys::sqlite3_db_config(self.raw.as_ptr(), option, c_int::from(on), nothing) };
     }
 
-    /// Disables string literals in double quotes, so that a misspelled name is an error.
-    pub(crate) fn reject_quoted_strings(&mut self) {
-        for option in [sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL] {
+    /// Disables string literals in double quotes, so that a misspelled name is an error. Schemas may have
+    /// them if `in_schema`.
+    pub(crate) fn reject_quoted_strings(&mut self, in_schema: bool) {
+        let (dml, ddl) = (sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL);
+        for (option, on) in [(dml, false), (ddl, in_schema)] {
+            let nothing = ptr::null_mut::<c_int>();
             // SAFETY: these options take an int and an optional pointer to one.
-            unsafe {
-                sys::sqlite3_db_config(
-                    self.raw.as_ptr(),
-                    option,
-                    0 as c_int,
-                    ptr::null_mut::<c_int>(),
-                );
-            }
+            unsafe { sys::sqlite3_db_config(self.raw.as_ptr(), option, c_int::from(on), nothing) };
         }
     }
 

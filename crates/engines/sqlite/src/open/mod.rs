@@ -191,7 +191,7 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     })?;
     db.set_busy_timeout(settings.busy_timeout);
     db.enable_interrupts();
-    db.reject_quoted_strings();
+    db.reject_quoted_strings(false);
     db.register_collations().map_err(|failure| translate(failure, None))?;
     db.register_text_functions().map_err(|failure| translate(failure, None))?;
     db.register_sum().map_err(|failure| translate(failure, None))?;

@@ -1,7 +1,7 @@
 //! The columns of a table, with their constraints.
 
 use super::foreign_key::DeclaredForeignKey;
-use super::text::{add_check, checks, generated, has_word, names};
+use super::text::{add_check, checks, generated, has_word, names, with_texts};
 use crate::connection::Connection;
 use bobak_core::sql_token::number;
 use bobak_core::{Collation, ColumnSchema, Result, Storage, Type, Value};
@@ -27,8 +27,12 @@ pub(super) fn read(
          WHERE hidden <> 1 ORDER BY cid",
         &[Value::from(table)],
     )?;
-    let checks = checks(sql);
-    let expressions = generated(sql);
+    let own: Vec<_> = rows.iter().map(|row| text(row.first().cloned())).collect();
+    let plain = |expression: String| with_texts(&expression, &own);
+    let checks: Vec<_> =
+        checks(sql).into_iter().map(|(column, check)| (column, plain(check))).collect();
+    let expressions: Vec<_> =
+        generated(sql).into_iter().map(|(column, text)| (column, plain(text))).collect();
     let is_strict = has_word(sql.rsplit(')').next().unwrap_or_default(), "STRICT");
     let mut columns = Vec::new();
     for row in rows {

@@ -1,22 +1,29 @@
 //! Indexes over expressions, and of the rows that match a condition: their parts, from the text of CREATE INDEX.
 
 use super::column::text;
+use super::text::with_texts;
 use crate::connection::Connection;
 use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenizer};
 use bobak_core::{ComputedIndex, Result, SchemaLoss, Value};
 
-/// The parts of an index; `None` if one has an order or a collation of its own.
+/// The parts of an index of a table with these columns; `None` if one has an order or a collation of its own.
 pub(super) fn read(
     connection: &mut Connection,
     name: &str,
     loss: SchemaLoss,
+    columns: &[String],
 ) -> Result<Option<ComputedIndex>> {
     let rows = connection.all_rows(
         "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?",
         &[Value::from(name)],
     )?;
     let sql = rows.into_iter().flatten().next();
-    Ok(sql.and_then(|sql| parse(&text(Some(sql)), name, loss)))
+    let index = sql.and_then(|sql| parse(&text(Some(sql)), name, loss));
+    Ok(index.map(|index| ComputedIndex {
+        parts: index.parts.iter().map(|part| with_texts(part, columns)).collect(),
+        condition: index.condition.map(|condition| with_texts(&condition, columns)),
+        ..index
+    }))
 }
 
 fn parse(sql: &str, name: &str, loss: SchemaLoss) -> Option<ComputedIndex> {

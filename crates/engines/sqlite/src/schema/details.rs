@@ -4,7 +4,7 @@
 use super::column::{flag, known_collation, text};
 use super::computed_index;
 use super::search::is_search_trigger;
-use super::text::{generated, has_keyword};
+use super::text::{definitions, generated, has_keyword, name_of_column};
 use super::{foreign_key, tables};
 use crate::connection::Connection;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
@@ -219,7 +219,10 @@ impl TableSource<'_> {
                 details.lose(self.name, what);
                 if partial || column.is_none() {
                     let lost = details.losses.last().cloned();
-                    let found = lost.map(|loss| computed_index::read(connection, &index, loss));
+                    let columns: Vec<_> =
+                        definitions(self.sql).into_iter().filter_map(name_of_column).collect();
+                    let read = |loss| computed_index::read(connection, &index, loss, &columns);
+                    let found = lost.map(read);
                     details.computed_indexes.extend(found.transpose()?.flatten());
                 }
             }

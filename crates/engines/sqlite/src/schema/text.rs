@@ -64,6 +64,27 @@ pub(super) fn add_check(column: &mut ColumnSchema, check: &str) {
     });
 }
 
+/// The expression, with single quotes around the texts that it has in double quotes: what old schemas have in double quotes
+/// is a text to SQLite if no column has the name.
+pub(super) fn with_texts(expression: &str, columns: &[String]) -> String {
+    let is_column = |name: &str| {
+        let own = ["rowid", "oid", "_rowid_"].into_iter();
+        columns.iter().map(String::as_str).chain(own).any(|other| other.eq_ignore_ascii_case(name))
+    };
+    let (mut changed, mut end) = (String::new(), 0);
+    let tokens: Vec<_> = tokens(expression).collect();
+    for (place, token) in tokens.iter().enumerate() {
+        let next = tokens.get(place + 1);
+        let is_value = !next.is_some_and(|next| next.is_operator("(") || next.is_operator("."));
+        if is_value && token.text.starts_with('"') && !is_column(&token.unquoted()) {
+            changed += expression.get(end..token.start).unwrap_or_default();
+            changed += &format!("'{}'", token.unquoted().replace('\'', "''"));
+            end = token.end();
+        }
+    }
+    changed + expression.get(end..).unwrap_or_default()
+}
+
 /// The words and quoted names of an expression, in order.
 pub(super) fn names(expression: &str) -> Vec<String> {
     let is_name =

@@ -24,7 +24,7 @@ pub(crate) mod write;
 use crate::connection::Connection;
 use crate::connection::shared_cursor::column_names;
 use crate::connection::typed_text_cache::TypedText;
-use crate::connection::{changes_connection, reject_transaction_steps, reject_vacuum};
+use crate::connection::{changes_connection, reject_transaction_steps, reject_vacuum, runs_schema};
 use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{details, tables};
@@ -104,6 +104,9 @@ impl<'e> SqliteSession<'e> {
         let mut using = self.lend()?;
         using.enter_for_text(mode)?;
         using.get().reject_other_than_query(text.sql)?;
+        if mode.writes() {
+            using.get().take_quoted_strings(runs_schema(text.sql));
+        }
         if mode.writes() && !self.engine.is_single() && changes_connection(text.sql) {
             self.engine.writer().disable_reads();
         }

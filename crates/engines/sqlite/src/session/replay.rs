@@ -20,7 +20,10 @@ impl SqliteSession<'_> {
             changes.iter().any(|change| matches!(change, SchemaChange::AlterTable(_)));
         let apply = |connection: &mut Connection| {
             self.engine.writer().schema_changed();
-            alter::apply(connection, changes)
+            connection.take_quoted_strings(true);
+            let applied = alter::apply(connection, changes);
+            connection.take_quoted_strings(false);
+            applied
         };
         if !may_rebuild || self.in_transaction() {
             return self.atomically(apply);

@@ -1,5 +1,6 @@
 //! What a schema does not express survives the rebuilding of its table.
 
+use crate::raw::Raw;
 use bobak_core::{
     ColumnSchema, Engine, ErrorKind, SchemaChange, Source, TableAlteration, TableSchema, Value,
 };
@@ -133,4 +134,37 @@ fn a_rebuild_is_undone_as_a_whole() {
     assert_eq!((rows(&engine, all), rows(&engine, "SELECT * FROM staff")), before);
     // Foreign keys are enforced again.
     assert_eq!(rows(&engine, "PRAGMA foreign_keys"), [[Value::from(1)]]);
+}
+
+#[test]
+fn old_schemas_may_have_texts_in_double_quotes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    let raw = Raw::open(path.to_str().unwrap(), "");
+    raw.take_quoted_strings();
+    raw.exec(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, s TEXT CHECK (s IN (\"new\", \"o'ld\") AND \"S\" <> \"\"), \
+         t TEXT GENERATED ALWAYS AS (\"s\" || \"!\"), CHECK (\"id\" > 0 AND s <> \"b\"\"c\")); \
+         CREATE INDEX fresh ON a (id) WHERE s = \"new\"; INSERT INTO a VALUES (1, 'new')",
+    );
+    drop(raw);
+    let engine = Sqlite::builder().open(&path).unwrap();
+    let table = TableSchema::find_in(engine.tables().unwrap(), "a").unwrap();
+    let checks: Vec<_> =
+        table.columns().iter().filter_map(|column| column.check.as_deref()).collect();
+    let of_table = "id > 0 AND s <> 'b\"c'";
+    assert_eq!(checks, [of_table, "s IN ('new', 'o''ld') AND s <> ''"]);
+    assert_eq!(table.columns()[2].generated.as_deref(), Some("s || '!'"));
+    let details = engine.session().unwrap().schema_details().unwrap();
+    assert_eq!(details.computed_indexes[0].condition.as_deref(), Some("s = 'new'"));
+    run(&engine, "VACUUM");
+    run(&engine, "ALTER TABLE a ADD COLUMN more");
+    change(&engine, "a", "s", |column| column.nullable(false)).unwrap();
+    assert_eq!(rows(&engine, "SELECT t, more FROM a"), [[Value::from("new!"), Value::Null]]);
+    let session = engine.session().unwrap();
+    let error = session.execute("INSERT INTO a (s) VALUES ('other')", &[]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+    for sql in ["CREATE TABLE b (s CHECK (s <> \"x\"))", "SELECT \"x\" FROM a"] {
+        assert_eq!(session.execute(sql, &[]).unwrap_err().kind(), ErrorKind::Schema, "{sql}");
+    }
 }

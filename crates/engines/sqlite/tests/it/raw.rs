@@ -37,6 +37,15 @@ impl Raw {
         this
     }
 
+    /// Takes texts in double quotes, as every SQLite did once.
+    pub fn take_quoted_strings(&self) {
+        for option in [sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL] {
+            let none = ptr::null_mut::<c_int>();
+            // SAFETY: as above; these options take an int and an optional pointer to one.
+            assert_eq!(0, unsafe { sys::sqlite3_db_config(self.0, option, 1, none) });
+        }
+    }
+
     pub fn exec(&self, sql: &str) {
         let sql = CString::new(sql).unwrap();
         let none = ptr::null_mut();
