@@ -23,7 +23,7 @@ use bobak_core::{
     Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlAuthorizer, TableSchema, Value,
     ValueRef, Verb,
 };
-use pinned_read::{PIN_AFTER, PINNING_QUERY, PinnedRead};
+use pinned_read::PinnedRead;
 use shared_cursor::SharedCursor;
 use std::sync::Arc;
 use table_info_cache::TableInfoCache;
@@ -430,41 +430,6 @@ impl Connection {
             if id.is_some() || more == 0 {
                 return Ok((id, used));
             }
-        }
-    }
-}
-
-impl Connection {
-    /// Called before a single operation outside transactions.
-    #[inline]
-    pub(crate) fn pin_read(&mut self) {
-        if self.pinned_read.allowed && self.pinned_read.statement.is_none() {
-            self.start_pinned_read();
-        }
-    }
-
-    /// Called before any other operation.
-    #[inline]
-    pub(crate) fn unpin_read(&mut self) {
-        if let Some(id) = self.pinned_read.statement.take() {
-            self.db.reset(id);
-        }
-        self.pinned_read.single_operations = 0;
-    }
-
-    #[cold]
-    fn start_pinned_read(&mut self) {
-        self.pinned_read.single_operations += 1;
-        if self.pinned_read.single_operations < PIN_AFTER {
-            return;
-        }
-        self.pinned_read.single_operations = 0;
-        // If it fails, the operation fails too, or does not need it.
-        if let Ok(id) = self.text_statement(PINNING_QUERY)
-            && self.db.begin(id, std::iter::empty::<ValueRef<'_>>()).is_ok()
-            && matches!(self.db.step(id), Ok(Some(_)))
-        {
-            self.pinned_read.statement = Some(id);
         }
     }
 }
