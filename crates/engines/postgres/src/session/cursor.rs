@@ -63,20 +63,37 @@ fn open_inside<'e>(
 
 fn open_outside<'e>(state: &mut SessionState<'e>, source: &Source<'_>) -> Result<OpenCursor<'e>> {
     let mut pooled = state.take()?;
-    let prepared_query = query::prepare(state, &mut pooled, source)?;
-    let mut cursor = OpenCursor::new(&prepared_query.prepared.columns, prepared_query.is_sql());
-    prepared_query.bind(&mut pooled, "")?;
-    match cursor.read(&mut pooled, "", false) {
-        Ok(FetchEnd::More) => cursor.remaining = RemainingRows::OwnConnection(pooled),
-        Ok(_) => end_request(&mut pooled)?,
-        Err(error) => {
-            if !pooled.is_broken {
-                end_request(&mut pooled)?;
-            }
-            return Err(prepared_query.locate(error));
-        }
+    let mut begun = begin_outside(state, &mut pooled, source);
+    if begun.as_ref().is_err_and(query::is_outdated) {
+        begun = begin_outside(state, &mut pooled, source);
+    }
+    let (mut cursor, end) = begun?;
+    match end {
+        FetchEnd::More => cursor.remaining = RemainingRows::OwnConnection(pooled),
+        _ => end_request(&mut pooled)?,
     }
     Ok(cursor)
+}
+
+/// Prepares a query, and reads its first rows.
+fn begin_outside<'e>(
+    state: &mut SessionState<'e>,
+    connection: &mut Connection,
+    source: &Source<'_>,
+) -> Result<(OpenCursor<'e>, FetchEnd)> {
+    let prepared_query = query::prepare(state, connection, source)?;
+    let mut cursor = OpenCursor::new(&prepared_query.prepared.columns, prepared_query.is_sql());
+    prepared_query.bind(connection, "")?;
+    match cursor.read(connection, "", false) {
+        Ok(end) => Ok((cursor, end)),
+        Err(error) => {
+            if !connection.is_broken {
+                end_request(connection)?;
+            }
+            state.forget_if_outdated(connection, &error);
+            Err(prepared_query.locate(error))
+        }
+    }
 }
 
 /// Fetches the next rows of a cursor; none after the last.

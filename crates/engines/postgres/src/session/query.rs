@@ -54,7 +54,7 @@ pub(crate) fn get(
 }
 
 /// Whether another program has changed the table since the statement was prepared. No row has been returned then.
-fn is_outdated(error: &Error) -> bool {
+pub(crate) fn is_outdated(error: &Error) -> bool {
     error::server(error).is_some_and(|said| said.code() == "0A000")
 }
 

@@ -248,7 +248,7 @@ impl<'e> SessionState<'e> {
 
     /// If a table has changed, or a prepared statement no longer exists, forgets what is known, so that it is queried
     /// again.
-    fn forget_if_outdated(&self, connection: &mut Connection, error: &Error) {
+    pub fn forget_if_outdated(&self, connection: &mut Connection, error: &Error) {
         let code = crate::error::server(error).map(|said| said.code());
         if matches!(code, Some("0A000" | "26000" | "22P03" | "22P04" | "42P01" | "42703" | "42804"))
         {

@@ -7,7 +7,7 @@ use bobak_core::join::{
 };
 use bobak_core::{
     Assign, ColumnSchema, Comparison, Condition, Engine, ErrorKind, Join, Order, Result,
-    SchemaChange, Select, TableSchema, TransactionControl, Type, Value,
+    SchemaChange, Select, Source, TableSchema, TransactionControl, Type, Value,
 };
 use bobak_memory::Memory;
 use bobak_postgres::Postgres;
@@ -176,8 +176,12 @@ fn a_changed_table_has_statements_of_its_own() {
         probe.select(&filtered(table, equals(1, name))).map(|rows: Vec<Values>| rows.len())
     };
     assert_eq!(named(&table, "ab").unwrap(), 6);
+    let text = Source::Sql { text: "SELECT age FROM person", parameters: &[] };
+    let read_by_cursor = || engine.session().unwrap().open(&text).map(drop);
+    read_by_cursor().unwrap();
     // By another program.
     schema.admin(&format!("ALTER TABLE {}.person ALTER age TYPE bigint", schema.name)).unwrap();
+    read_by_cursor().unwrap();
     assert_eq!(named(&table, "a").unwrap(), 6);
     // In another session of the engine, by SQL and by a change of the schema.
     engine.session().unwrap().execute("ALTER TABLE person RENAME name TO title", &[]).unwrap();
