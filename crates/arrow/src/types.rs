@@ -132,13 +132,27 @@ fn is_float(field: &Field) -> bool {
     matches!(field.data_type(), DataType::Float32 | DataType::Float64)
 }
 
-/// An error of Arrow's library: `Corrupt` for bytes that are no Arrow data, `Io` of a stream's own reader or writer.
+/// An error of Arrow's library: `Unsupported` for a compression that this program does not read, `Corrupt` for bytes that are no
+/// Arrow data, `Io` of a stream's own reader or writer.
 #[must_use]
 pub fn arrow_error(error: ArrowError) -> Error {
-    match error {
-        ArrowError::IoError(message, source) => {
-            Error::new(ErrorKind::Io, message).with_source(source)
-        }
-        error => Error::new(ErrorKind::Corrupt, format!("the Arrow data is damaged: {error}")),
+    if let ArrowError::IoError(message, source) = error {
+        return Error::new(ErrorKind::Io, message).with_source(source);
     }
+    let text = error.to_string();
+    if let Some(name) = unknown_compression(&text) {
+        let message = format!(
+            "this program does not read data that is compressed with {name}: write it with LZ4, or without compression"
+        );
+        return Error::new(ErrorKind::Unsupported, message);
+    }
+    Error::new(ErrorKind::Corrupt, format!("the Arrow data is damaged: {text}"))
+}
+
+/// The compression that the libraries lack, of their messages `… zstd IPC decompression requires the zstd feature` and `…
+/// Disabled feature at compile time: brotli`.
+fn unknown_compression(message: &str) -> Option<&str> {
+    let ipc = message.split_once(" IPC decompression requires").map(|(before, _)| before);
+    let parquet = message.split_once("Disabled feature at compile time: ").map(|(_, name)| name);
+    ipc.and_then(|before| before.rsplit(' ').next()).or(parquet).map(str::trim)
 }

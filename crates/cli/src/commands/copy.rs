@@ -46,7 +46,10 @@ Examples:
   bobak copy flights.db some.db --table airlines,planes --checksum
   bobak copy flights.db postgres://me@localhost/flights --resume
 
-The copy of a table without a primary key gets one: the row number that the source engine assigned.";
+The copy of a table without a primary key gets one: the row number that the source engine assigned.
+
+Each table is copied as of one moment of its own. If programs change several tables together, stop them meanwhile, or copy from a
+backup.";
 
 impl CopyCommand {
     /// Runs the command.

@@ -29,6 +29,9 @@ table = pa.table(columns)
 for compression in ["snappy", "zstd", "gzip", "lz4"]:
     pa.parquet.write_table(table, f"{compression}.parquet", compression=compression)
 pa.feather.write_feather(table, "plain.arrow", compression="uncompressed")
+pa.feather.write_feather(table, "lz4.feather")
+pa.feather.write_feather(table, "zstd.feather", compression="zstd")
+pa.parquet.write_table(pa.table({"id": [1]}), "brotli.parquet", compression="brotli")
 with pa.ipc.new_stream("plain.arrows", table.schema) as stream:
     stream.write_table(table)
 nested = pa.table({"id": [1], "point": pa.array([{"x": 1}])})

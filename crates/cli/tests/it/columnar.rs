@@ -21,6 +21,7 @@ fn files_of_other_programs_keep_their_types() {
         "zstd.parquet",
         "gzip.parquet",
         "lz4.parquet",
+        "lz4.feather",
         "plain.arrow",
         "plain.arrows",
     ];
@@ -71,6 +72,8 @@ fn what_a_table_cannot_hold_is_an_error() {
     let program = Program::new();
     let import = |name: &str| vec!["import".to_owned(), "a.db".to_owned(), file(name)];
     for (arguments, sentence) in [
+        (import("zstd.feather"), "is compressed with zstd: write it with LZ4"),
+        (import("brotli.parquet"), "is compressed with brotli"),
         (import("nested.parquet"), "column point: no column of a table takes the type"),
         (import("nanoseconds.parquet"), "cannot be stored without rounding"),
     ] {
