@@ -139,7 +139,7 @@ pub use row_lock::RowLock;
 pub use schema::{
     BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ComputedIndex, ForeignKey, IndexSchema,
     InvalidDates, KeyGeneration, OnDelete, OnUpdate, PartialInsert, Reference, SchemaDetails,
-    SchemaLoss, TableSchema, TableSchemaBuilder,
+    SchemaLoss, TableSchema, TableSchemaBuilder, TextOrder,
 };
 pub use soft_delete::SoftDelete;
 pub use sql_arguments::{SqlArgument, SqlArguments};

@@ -1,7 +1,9 @@
 //! The answer to SQLite's planner: which conditions go to the engine, and what that costs.
 
 use crate::plan::{Offset, Operator, ScanPlan, Term};
-use bobak_core::{Collation, Estimate, Order, Result, Storage, TableSchema};
+use bobak_core::{
+    Collation, ColumnSchema, Estimate, Order, Result, Storage, TableSchema, TextOrder,
+};
 use bobak_sqlite::virtual_table::{Constraint, ConstraintOperator, IndexInfo, OrderStep, PlanCost};
 
 /// The assumed number of rows of a table whose engine gives no estimate.
@@ -53,16 +55,29 @@ fn term(
         // No value is compared.
         Operator::IsNull | Operator::NotNull => return Some(term),
         Operator::Like | Operator::Glob => {
-            return (column.storage == Storage::Text).then_some(term);
+            let is_plain =
+                column.storage == Storage::Text && column.text_order == TextOrder::Collation;
+            return is_plain.then_some(term);
         }
         _ => {}
     }
     if column.storage == Storage::Any {
         return None;
     }
+    // The engine finds all rows with the same bytes, and perhaps others, which SQLite leaves out. What it finds
+    // otherwise may not be all.
+    let finds_all = matches!(operator, Operator::Equal | Operator::In | Operator::Is);
+    if has_own_order(column) && !finds_all {
+        return None;
+    }
     let same = column.storage != Storage::Text
         || info.collation(number).eq_ignore_ascii_case(collation_name(column.collation));
     same.then_some(term)
+}
+
+/// Whether the engine compares and sorts the column's texts by rules of its own.
+pub(crate) fn has_own_order(column: &ColumnSchema) -> bool {
+    column.text_order == TextOrder::Engine
 }
 
 /// The name of a collation on the federation's connections.
@@ -105,6 +120,7 @@ fn position(table: &TableSchema, column: Option<usize>) -> Option<usize> {
 fn take_order(table: &TableSchema, info: &mut IndexInfo<'_>, plan: &mut ScanPlan) {
     let step = |step: OrderStep| {
         let column = position(table, step.column)?;
+        table.columns().get(column).filter(|column| !has_own_order(column))?;
         Some(Order { column, descending: step.descending })
     };
     let steps = info.order();
@@ -133,6 +149,11 @@ fn take_limit(
     let offset = find(ConstraintOperator::Offset);
     let bounds = usize::from(limit.is_some()) + usize::from(offset.is_some());
     let wants_order = !info.order().is_empty();
+    let own_order = |term: &Term| table.columns().get(term.column).is_some_and(has_own_order);
+    if plan.terms.iter().any(own_order) {
+        // The engine may find rows that SQLite leaves out.
+        return;
+    }
     if taken + bounds < constraints.len() || (wants_order && plan.order.is_empty()) {
         return;
     }

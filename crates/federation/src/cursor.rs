@@ -1,6 +1,7 @@
 //! A cursor over the table of an attached engine: runs the plan as a query of the engine, and serves
 //! rows from the part that was fetched last.
 
+use crate::best_index::has_own_order;
 use crate::coercion::{self, Coercion, EqualValue};
 use crate::lookahead::LookupSite;
 use crate::lookup::{HashRun, LookupHistory, PlanRow};
@@ -167,6 +168,9 @@ impl TableCursor {
             return None;
         }
         if values.len() > MAX_LIST {
+            if has_own_order(column) {
+                return None;
+            }
             // A value in two blocks would return its rows twice.
             let fold = |value: &Value<'static>| match value {
                 Value::Text(text) => (format!("{:?}", column.collation.fold(text)), 1),

@@ -1,7 +1,7 @@
 //! The dialects, and the small texts in which they differ.
 
 use bobak_core::sql_token::SqlSyntax;
-use bobak_core::{Collation, ColumnSchema, Type};
+use bobak_core::{Collation, ColumnSchema, TextOrder, Type};
 
 /// Whose SQL a text is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,12 @@ pub fn quote(dialect: Dialect, name: &str) -> String {
     push_quoted(dialect, &mut text, name);
     text
 }
+
+/// The text that Bobak reads, which a cast to text does not always give: network addresses get a mask there.
+pub(crate) const CONVERTED: (&str, &str) = (
+    "(SELECT CASE WHEN v IS NOT NULL THEN format('%s', v) END FROM (SELECT ",
+    " AS v) AS s) COLLATE \"C\"",
+);
 
 impl Dialect {
     /// The lexical rules of its SQL text. On MariaDB and MySQL, Bobak's connections set
@@ -77,6 +83,7 @@ impl Dialect {
             (Self::Postgres, Type::Json, Collation::NoCase) => {
                 ("lower((", ")::text COLLATE \"C\")")
             }
+            (Self::Postgres, ..) if column.text_order == TextOrder::Converted => CONVERTED,
             (Self::Postgres, _, Collation::Binary) => ("", ""),
             (Self::Postgres, _, Collation::NoCase) => ("lower((", ") COLLATE \"C\")"),
             (Self::Postgres, _, Collation::UnicodeNoCase) => (
@@ -95,6 +102,8 @@ impl Dialect {
             (Self::Postgres, Type::F32) => "::float8",
             // A number, kept as the text of its digits.
             (Self::Postgres, Type::Text) if column.declared.is_some() => "::numeric",
+            // So that the value gets the column's own rules.
+            (Self::Postgres, Type::Text) if column.text_order == TextOrder::Engine => "",
             (Self::Postgres, Type::Text | Type::Json) => "::text",
             (Self::Postgres, _) => "",
         }

@@ -5,7 +5,7 @@ use crate::condition::{push_condition, push_where};
 use crate::search::{push_from, push_match, push_rank};
 use crate::writer::{Statement, Writer};
 use bobak_core::{
-    Collation, Currency, Expr, RowLock, Select, Storage, TableSchema, Type, ValueRef,
+    Collation, Currency, Expr, RowLock, Select, Storage, TableSchema, TextOrder, Type, ValueRef,
 };
 
 /// A query: its rows have the values of `select.columns`, in their order.
@@ -276,6 +276,12 @@ fn push_postgres_expr<'a>(
     name: Name<'_, 'a>,
 ) {
     let column = expr.column().and_then(|place| table.columns().get(place));
+    let is_converted = column.is_some_and(|column| column.text_order == TextOrder::Converted);
+    if let (true, Expr::Min(place) | Expr::Max(place)) = (is_converted, expr) {
+        writer.raw(if expr == Expr::Min(place) { "min(" } else { "max(" });
+        writer.around(table, place, |writer| name(writer, place)).raw(")");
+        return;
+    }
     let ty = column.filter(|column| !column.is_kept_as_text()).map_or(Type::Text, |c| c.ty);
     let is_float = matches!(ty, Type::F32 | Type::F64);
     let (before, after) = match (expr, ty) {

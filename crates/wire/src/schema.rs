@@ -6,7 +6,7 @@ use crate::writer::Encode;
 use bobak_core::search::SearchLanguage;
 use bobak_core::{
     Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
-    OnUpdate, Reference, Result, SchemaChange, TableSchema, Type, Value,
+    OnUpdate, Reference, Result, SchemaChange, TableSchema, TextOrder, Type, Value,
 };
 use std::sync::Arc;
 
@@ -63,6 +63,10 @@ const UNIQUE: u8 = 2;
 const AS_TEXT: u8 = 4;
 /// The column's expression follows its reference.
 const GENERATED: u8 = 8;
+/// The engine has rules of its own for the texts.
+const ENGINE_ORDER: u8 = 16;
+/// The engine has another type there.
+const CONVERTED: u8 = 32;
 
 const CREATE_TABLE: u8 = 0;
 const ADD_COLUMN: u8 = 1;
@@ -188,7 +192,9 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
         flag(column.nullable, NULLABLE)
             | flag(column.unique, UNIQUE)
             | flag(column.is_kept_as_text(), AS_TEXT)
-            | flag(column.generated.is_some(), GENERATED),
+            | flag(column.generated.is_some(), GENERATED)
+            | flag(column.text_order == TextOrder::Engine, ENGINE_ORDER)
+            | flag(column.text_order == TextOrder::Converted, CONVERTED),
     );
     out.encode_u8(number_of(COLLATIONS, &column.collation));
     out.encode_u8(number_of(ROLES, &column.role));
@@ -284,7 +290,7 @@ fn read_column(reader: &mut MessageReader<'_>) -> Result<ColumnSchema> {
     let name = reader.text()?.to_owned();
     let mut column = ColumnSchema::new(name, read_type(reader)?);
     let flags = reader.u8()?;
-    if flags > NULLABLE | UNIQUE | AS_TEXT | GENERATED {
+    if flags >= CONVERTED * 2 {
         return Err(wrong("a column's flags", flags));
     }
     column.nullable = flags & NULLABLE != 0;
@@ -292,6 +298,12 @@ fn read_column(reader: &mut MessageReader<'_>) -> Result<ColumnSchema> {
     if flags & AS_TEXT != 0 {
         column = column.as_text();
     }
+    column.text_order = match flags & (ENGINE_ORDER | CONVERTED) {
+        0 => TextOrder::Collation,
+        ENGINE_ORDER => TextOrder::Engine,
+        CONVERTED => TextOrder::Converted,
+        _ => return Err(wrong("a column's flags", flags)),
+    };
     column.collation = of_number(COLLATIONS, reader.u8()?, "a collation")?;
     column.role = of_number(ROLES, reader.u8()?, "a role")?;
     column.max_chars = reader.option(MessageReader::u32)?;
@@ -428,6 +440,13 @@ mod tests {
             .build()
             .unwrap();
         round_trips(&table);
+        let mut builder = TableSchema::builder("other").column(ColumnSchema::new("id", Type::I64));
+        for (name, order) in [("word", TextOrder::Engine), ("address", TextOrder::Converted)] {
+            let mut column = ColumnSchema::new(name, Type::Text);
+            column.text_order = order;
+            builder = builder.column(column);
+        }
+        round_trips(&builder.key(["id"]).build().unwrap());
     }
 
     fn round_trips(table: &TableSchema) {

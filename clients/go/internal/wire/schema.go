@@ -278,7 +278,7 @@ func ParseTable(described []byte) (*Table, error) {
 func readColumn(r *Reader) Column {
 	c := Column{Name: r.Text()}
 	c.Type, c.Length = readType(r)
-	flags := r.upTo(15, "a column's flags")
+	flags := r.upTo(47, "a column's flags")
 	c.Nullable, c.Unique, c.AsText = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	c.Collation = r.upTo(2, "a collation")
 	c.Role = r.upTo(Version, "a role")

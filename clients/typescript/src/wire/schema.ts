@@ -279,7 +279,7 @@ export function readType(r: Reader): [Type, number | undefined] {
 }
 
 function readColumn(r: Reader): Column {
-  const [name, [type, length], flags] = [r.text(), readType(r), r.upTo(15, "flags")];
+  const [name, [type, length], flags] = [r.text(), readType(r), r.upTo(47, "flags")];
   const made: Column = {
     name, type, nullable: (flags & 1) !== 0, unique: (flags & 2) !== 0, asText: (flags & 4) !== 0,
     collation: r.upTo(2, "a collation"), role: r.upTo(3, "a role"), maxChars: r.option(() => r.u32()),

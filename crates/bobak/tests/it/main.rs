@@ -49,6 +49,7 @@ mod enum_sets; // in fields, and conditions of them
 mod examples;
 mod explain;
 mod expressions; // in queries of rows and groups
+mod federated_orders; // texts of attached tables that others sort by rules of their own
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod federated_servers; // tables of servers, of memory and of files in one SQL
 mod federation;

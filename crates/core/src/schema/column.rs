@@ -1,5 +1,6 @@
 //! One column: its type and its rules.
 
+use super::collation::{Collation, TextOrder};
 use super::reference::{OnDelete, OnUpdate, Reference};
 use crate::mark::{StoredForm, slot_for};
 use crate::{Error, ErrorKind, Field, Result, Storage, Type, Uuid, Value, ValueRef, types};
@@ -33,6 +34,8 @@ pub struct ColumnSchema {
     pub unique: bool,
     /// How texts compare and sort.
     pub collation: Collation,
+    /// Whether the engine has rules of its own for the texts, in a table that another program made.
+    pub text_order: TextOrder,
     /// The value for rows that do not set the column, including existing rows when the column is added.
     pub default: Option<Value<'static>>,
     /// The expression of a default that is not constant, such as `CURRENT_TIMESTAMP`, found in a table that
@@ -50,47 +53,6 @@ pub struct ColumnSchema {
     pub reference: Option<Reference>,
     /// Whether Bobak fills the column.
     pub role: ColumnRole,
-}
-
-/// How texts of a column compare and sort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Collation {
-    /// By their UTF-8 bytes, which is the order of Unicode scalar values.
-    #[default]
-    Binary,
-    /// As `Binary`, but A–Z equal a–z.
-    NoCase,
-    /// As `Binary`, but each character counts as its Unicode lower case (no full case folding: `ß` differs
-    /// from `ss`).
-    UnicodeNoCase,
-}
-
-impl Collation {
-    /// Compares two texts.
-    #[must_use]
-    pub fn compare(self, a: &str, b: &str) -> std::cmp::Ordering {
-        match self {
-            Self::Binary => a.cmp(b),
-            Self::NoCase => a
-                .bytes()
-                .map(|byte| byte.to_ascii_lowercase())
-                .cmp(b.bytes().map(|byte| byte.to_ascii_lowercase())),
-            Self::UnicodeNoCase => {
-                a.chars().flat_map(char::to_lowercase).cmp(b.chars().flat_map(char::to_lowercase))
-            }
-        }
-    }
-
-    /// The folded form: two texts are equal under the collation if and only if their folded forms are
-    /// identical.
-    #[must_use]
-    pub fn fold(self, text: &str) -> Cow<'_, str> {
-        match self {
-            Self::Binary => Cow::Borrowed(text),
-            Self::NoCase => Cow::Owned(text.to_ascii_lowercase()),
-            Self::UnicodeNoCase => Cow::Owned(text.chars().flat_map(char::to_lowercase).collect()),
-        }
-    }
 }
 
 /// Whether, and with what, Bobak fills a column.
@@ -126,6 +88,7 @@ impl ColumnSchema {
             max_chars: None,
             unique: false,
             collation: Collation::Binary,
+            text_order: TextOrder::Collation,
             default: None,
             default_sql: None,
             check: None,

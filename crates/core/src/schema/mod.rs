@@ -1,6 +1,7 @@
 //! Table schemas: columns, key and indexes, as data.
 
 mod builder;
+mod collation;
 mod column;
 mod compared_actions;
 mod details;
@@ -12,7 +13,8 @@ mod search;
 mod table;
 
 pub use builder::TableSchemaBuilder;
-pub use column::{Collation, ColumnRole, ColumnSchema};
+pub use collation::{Collation, TextOrder};
+pub use column::{ColumnRole, ColumnSchema};
 pub use details::{BrokenForeignKey, ComputedIndex, InvalidDates, SchemaDetails, SchemaLoss};
 pub use partial_insert::PartialInsert;
 pub use reference::{ForeignKey, OnDelete, OnUpdate, Reference};

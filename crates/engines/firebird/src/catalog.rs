@@ -5,7 +5,7 @@
 use crate::comment::TableComment;
 use crate::connection::Connection;
 use crate::names::{quoted, swap_case};
-use bobak_core::{ColumnSchema, Result, Row, TableSchema, TableSchemaBuilder, Type};
+use bobak_core::{ColumnSchema, Result, Row, TableSchema, TableSchemaBuilder, TextOrder, Type};
 use bobak_engine_common::{
     AddTableRow, ServerOperations, ServerTable, StatementConnection, StatementValue,
     catalog_integer, listed_reference,
@@ -116,7 +116,8 @@ fn view_column(tables: &[TableSchema], row: &dyn Row) -> ColumnSchema {
     });
     let Some(shown) = shown else { return found };
     let max_chars = shown.max_chars;
-    ColumnSchema { max_chars, declared: shown.declared.clone(), ty: shown.ty, ..found }
+    let (ty, text_order) = (shown.ty, shown.text_order);
+    ColumnSchema { max_chars, declared: shown.declared.clone(), ty, text_order, ..found }
 }
 
 /// What a type of another program's column is to Bobak.
@@ -154,6 +155,9 @@ fn column(row: &dyn Row) -> ColumnSchema {
     }
     if ty == Type::Text && matches!(integer(row, 2), 7 | 8 | 16) {
         column.declared = Some(bobak_sql::LONG_DECIMAL.into());
+    } else if ty == Type::Text {
+        // Spaces at the end do not count.
+        column.text_order = TextOrder::Engine;
     }
     column
 }

@@ -5,6 +5,7 @@
 
 mod parser;
 
+use crate::best_index::has_own_order;
 use crate::coercion::{self, Coercion, EqualValue};
 use bobak_core::{
     Collation, ColumnSchema, Comparison, Condition, Expr, Order, Parameter, Select, Storage,
@@ -108,7 +109,7 @@ impl SimpleQuery {
         let compares_alike = |position: usize| {
             column(position).is_some_and(|column| match column.storage {
                 Storage::Int | Storage::Bytes => true,
-                Storage::Text => column.collation == Collation::Binary,
+                Storage::Text => column.collation == Collation::Binary && !has_own_order(column),
                 // SQLite sums floats with compensation; engines differ on whether -0.0 equals 0.0.
                 Storage::Float | Storage::Any => false,
             })
@@ -127,7 +128,9 @@ impl SimpleQuery {
             Expr::Min(position) | Expr::Max(position) => compares_alike(position),
             _ => false,
         };
+        let sorts_alike = |step: &Order| column(step.column).is_some_and(|c| !has_own_order(c));
         self.parsed.columns.iter().all(item)
+            && self.parsed.order.iter().all(sorts_alike)
             && group.iter().all(|&position| compares_alike(position))
             && (!grouped || self.parsed.order.iter().all(|step| group.contains(&step.column)))
     }
@@ -169,8 +172,11 @@ impl BoundParameters<'_> {
     }
 
     /// The value that a column is compared with. `None` if it must be converted to the column's
-    /// stored units: see `bobak_sql_typing`.
+    /// stored units (see `bobak_sql_typing`), or compared by other rules.
     fn compared(&self, column: &ColumnSchema, operand: &BoundOperand) -> Option<Value<'static>> {
+        if has_own_order(column) {
+            return None;
+        }
         let has_unit = |ty: Type| ty == Type::Currency || ty.has_text_form();
         let given = match operand {
             BoundOperand::Value(_) => Type::Any,
@@ -217,7 +223,8 @@ impl BoundParameters<'_> {
                 Some(Condition::In { column: *position, values })
             }
             Predicate::Like(position, operand) => {
-                let is_text = self.table.columns().get(*position)?.storage == Storage::Text;
+                let column = self.table.columns().get(*position)?;
+                let is_text = column.storage == Storage::Text && !has_own_order(column);
                 let value = self.value(operand)?;
                 if is_text { coerced(coercion::like(*position, value.as_ref())) } else { None }
             }

@@ -3,6 +3,7 @@
 use bobak_core::check::CheckExpression;
 use bobak_core::{
     Capabilities, ColumnSchema, OnUpdate, Result, SchemaLoss, TableSchema, TableSchemaBuilder,
+    TextOrder,
 };
 use std::borrow::Cow;
 
@@ -23,6 +24,7 @@ pub(super) fn adapt(
     let mut builder = kept.clone().into_builder().map_columns(|mut column| {
         // The engine reported it as a loss.
         column.default_sql = None;
+        column.text_order = TextOrder::Collation;
         keep_column_rules(&mut column, table, target, &mut lose);
         column
     });

@@ -15,6 +15,7 @@ pub mod postgres_catalog;
 pub mod postgres_details;
 pub mod postgres_errors;
 mod postgres_expressions;
+mod text_order;
 
 pub use forward_references::{has_forward_references, with_forward_references_last};
 

@@ -6,7 +6,7 @@
 //! that Bobak cannot express. All of them stay in force in the database.
 
 use super::mariadb_expressions::{self, MariaDbColumn};
-use super::{SqlServer, TableWithChecks, add_checks};
+use super::{SqlServer, TableWithChecks, add_checks, text_order};
 use crate::{
     CommentedKey, ConstraintNames, Dialect, FOLDED, FOLDED_KEY, LONG_DECIMAL, SEARCH_COLUMN,
     is_long_decimal, parse_comment, parse_declared, parse_mysql_index_comment,
@@ -213,7 +213,9 @@ fn json_checks(columns: &mut [CatalogColumn], checks: &Facts) -> Vec<String> {
         let is_text = column.schema.ty == Type::Text && column.schema.declared.is_none();
         if is_text && !column.is_described {
             let json = ColumnSchema::new(name.into_owned(), Type::Json);
+            let text_order = column.schema.text_order;
             column.schema = json.nullable(column.schema.nullable);
+            column.schema.text_order = text_order;
         }
         if column.schema.ty == Type::Json {
             kept.push(part(check, 1).to_owned());
@@ -356,6 +358,7 @@ fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
         schema.generated = None;
         schema.nullable = part(row, 3) == "YES";
     }
+    schema.text_order = text_order::of_mysql(&schema, declared, part(row, 7));
     CatalogColumn {
         schema,
         key,

@@ -1,7 +1,7 @@
 //! Reads the tables of a database from the server's catalog and the metadata comments of their columns.
 
 use super::postgres_expressions::{self, PostgresColumn};
-use super::{SqlServer, TableWithChecks, add_checks};
+use super::{SqlServer, TableWithChecks, add_checks, text_order};
 use crate::{
     ConstraintNames, Dialect, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, SEARCH_COLUMN, declared_type,
     is_long_decimal, parse_declared, parse_metadata_comment, parse_search_comment,
@@ -21,7 +21,10 @@ const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname:
     CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
     ELSE format_type(a.atttypid, a.atttypmod) END, a.attnotnull OR t.typnotnull, \
     a.attidentity <> '' OR d.adbin IS NOT NULL, col_description(c.oid, a.attnum), \
-    CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END, a.attgenerated <> '' \
+    CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END, a.attgenerated <> '', \
+    COALESCE((SELECT CASE l.collname WHEN 'default' THEN 'a'::text > 'Z'::text \
+    ELSE l.collname IN ('C', 'POSIX', 'ucs_basic', 'pg_c_utf8') END \
+    FROM pg_collation l WHERE l.oid = a.attcollation), false) \
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid \
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -295,6 +298,7 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) {
     if !is_described {
         schema.default = default;
     }
+    schema.text_order = text_order::of_postgres(&schema, &sql_type, integer(row, 10) != 0);
     let (number, is_made) = (integer(row, 2), integer(row, 6) != 0);
     table.columns.push(FoundColumn { number, schema, sql_type, is_described, is_made });
 }

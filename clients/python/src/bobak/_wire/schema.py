@@ -257,7 +257,8 @@ def _read_column(reader: Reader) -> Column:
     name = reader.text()
     kind, length = read_type(reader)
     flags = reader.u8()
-    if flags > 15:
+    # 16 and 32 say how the engine compares texts, which is of no concern here.
+    if flags > 47:
         raise Garbled(f"{flags} are not flags of a column")
     return Column(
         name=name,

@@ -4,7 +4,7 @@ use super::foreign_key::DeclaredForeignKey;
 use super::text::{add_check, checks, generated, has_word, names, with_texts};
 use crate::connection::Connection;
 use bobak_core::sql_token::number;
-use bobak_core::{Collation, ColumnSchema, Result, Storage, Type, Value};
+use bobak_core::{Collation, ColumnSchema, Result, Storage, TextOrder, Type, Value};
 use bobak_sql::{DefaultExpression, Dialect, LONG_DECIMAL, parse_declared, storage_check};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
@@ -48,10 +48,13 @@ pub(super) fn read(
             Some(Value::Int(place)) => place,
             _ => 0,
         };
-        let collation = collation(&connection.db.column_collation(table, &name));
+        let known = known_collation(&connection.db.column_collation(table, &name));
         let mut schema = of_type(name.clone(), declared_type)
             .nullable(!not_null && key_place == 0)
-            .collation(collation);
+            .collation(known.unwrap_or_default());
+        if known.is_none() {
+            schema.text_order = TextOrder::Engine;
+        }
         let same = |other: &str| other.eq_ignore_ascii_case(&name);
         if flag(row.next()) {
             let expression = expressions.iter().find(|(column, _)| same(column));
@@ -114,10 +117,6 @@ pub(super) fn text(cell: Option<Value<'static>>) -> String {
 /// Whether a pragma's cell is not 0.
 pub(super) fn flag(cell: Option<Value<'static>>) -> bool {
     matches!(cell, Some(Value::Int(number)) if number != 0)
-}
-
-fn collation(name: &str) -> Collation {
-    known_collation(name).unwrap_or_default()
 }
 
 /// Bobak's collation with this name in SQLite.
