@@ -49,17 +49,22 @@ pub(crate) const fn split_number(number: i32) -> (usize, usize) {
 /// The `CREATE TABLE` statement that declares the columns to SQLite: with the types and collations
 /// that they have in an SQLite file, so that SQLite compares and converts their values alike.
 ///
+/// A key that its own engine hides is hidden here, too, so that `SELECT *` has the same columns.
+///
 /// An integer key is the rowid. Any other key is declared, since a table without rowids needs one.
 /// SQLite accepts one key column, so a key of several columns gets a hidden one with all their bytes.
 fn declare(table: &TableSchema) -> String {
     let mut columns: Vec<String> = table
         .columns()
         .iter()
-        .map(|column| {
+        .enumerate()
+        .map(|(position, column)| {
             let name = quote(Dialect::Sqlite, &column.name);
             let ty = declared_type(Dialect::Sqlite, column);
             let collation = best_index::collation_name(column.collation);
-            format!("{name} {ty} COLLATE {collation}")
+            let is_hidden = table.has_hidden_key() && table.key().contains(&position);
+            let hidden = if is_hidden { " HIDDEN" } else { "" };
+            format!("{name} {ty}{hidden} COLLATE {collation}")
         })
         .collect();
     let mut end = String::new();

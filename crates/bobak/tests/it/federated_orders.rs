@@ -130,3 +130,29 @@ fn texts_of_sqlite_with_a_collation_that_bobak_does_not_know() {
     assert_eq!(texts(&db, "SELECT w FROM d.words UNION SELECT w FROM d.words"), ["b", "b "]);
     assert_eq!(texts(&db, "SELECT w FROM d.words WHERE w = 'b '"), ["b "]);
 }
+
+#[test]
+fn all_columns_of_a_table_without_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/o.db", folder.path().display());
+    let db = Db::open(&url).unwrap();
+    db.execute("CREATE TABLE nopk (a TEXT, b TEXT)", ()).unwrap();
+    db.execute("INSERT INTO nopk VALUES ('x', 'y'), ('x', 'y')", ()).unwrap();
+    let db = attached(&url);
+    db.execute("CREATE TABLE pairs (a TEXT, b TEXT)", ()).unwrap();
+    db.execute("INSERT INTO pairs SELECT * FROM d.nopk", ()).unwrap();
+    let pair = ("x".to_owned(), "y".to_owned());
+    let all = "SELECT n.* FROM d.nopk AS n JOIN own ON own.id = 1";
+    assert_eq!(db.sql::<(String, String)>(all, ()).unwrap(), [pair.clone(), pair.clone()]);
+    assert_eq!(
+        db.sql::<(String, String)>("SELECT * FROM pairs", ()).unwrap(),
+        [pair.clone(), pair]
+    );
+    // The key is there if it is named, and identifies the rows.
+    let changed = db.execute("UPDATE d.nopk SET b = w FROM own WHERE rowid = own.id + 1", ());
+    assert_eq!(changed.unwrap(), 1);
+    db.execute("INSERT INTO d.nopk VALUES ('p', 'q')", ()).unwrap();
+    db.execute("DELETE FROM d.nopk WHERE rowid IN (SELECT id FROM own WHERE id = 1)", ()).unwrap();
+    let rows = db.sql::<(i64, String)>("SELECT rowid, b FROM d.nopk, (SELECT 1)", ()).unwrap();
+    assert_eq!(rows, [(2, "apple".to_owned()), (3, "q".to_owned())]);
+}
