@@ -23,7 +23,7 @@ use bobak_core::{
     Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlAuthorizer, TableSchema, Value,
     ValueRef, Verb,
 };
-use pinned_read::PinnedRead;
+use pinned_read::{PINNING_QUERY, PinnedRead};
 use shared_cursor::SharedCursor;
 use std::sync::Arc;
 use table_info_cache::TableInfoCache;
@@ -431,6 +431,24 @@ impl Connection {
                 return Ok((id, used));
             }
         }
+    }
+}
+
+impl Connection {
+    /// Called before a single operation outside transactions.
+    #[inline]
+    pub(crate) fn pin_read(&mut self) {
+        if self.pinned_read.is_due()
+            && let Ok(id) = self.text_statement(PINNING_QUERY)
+        {
+            self.pinned_read.start(&mut self.db, id);
+        }
+    }
+
+    /// Called before any other operation.
+    #[inline]
+    pub(crate) fn unpin_read(&mut self) {
+        self.pinned_read.end(&mut self.db);
     }
 }
 

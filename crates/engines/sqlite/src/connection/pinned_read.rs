@@ -6,8 +6,7 @@
 //! statement first: SQLite rejects some statements, such as `DROP TABLE`, while another is
 //! running.
 
-use super::Connection;
-use crate::ffi::StatementId;
+use crate::ffi::{Connection, StatementId};
 use bobak_core::ValueRef;
 
 /// The number of consecutive single operations after which pinning pays off.
@@ -29,39 +28,38 @@ impl PinnedRead {
     pub(crate) fn new(allowed: bool) -> Self {
         Self { allowed, ..Self::default() }
     }
-}
 
-impl Connection {
-    /// Called before a single operation outside transactions.
+    /// Counts a single operation: whether the transaction is to begin before it.
     #[inline]
-    pub(crate) fn pin_read(&mut self) {
-        if self.pinned_read.allowed && self.pinned_read.statement.is_none() {
-            self.start_pinned_read();
-        }
-    }
-
-    /// Called before any other operation.
-    #[inline]
-    pub(crate) fn unpin_read(&mut self) {
-        if let Some(id) = self.pinned_read.statement.take() {
-            self.db.reset(id);
-        }
-        self.pinned_read.single_operations = 0;
+    pub(super) fn is_due(&mut self) -> bool {
+        self.allowed && self.statement.is_none() && self.count()
     }
 
     #[cold]
-    fn start_pinned_read(&mut self) {
-        self.pinned_read.single_operations += 1;
-        if self.pinned_read.single_operations < PIN_AFTER {
-            return;
+    fn count(&mut self) -> bool {
+        self.single_operations += 1;
+        let is_due = self.single_operations >= PIN_AFTER;
+        if is_due {
+            self.single_operations = 0;
         }
-        self.pinned_read.single_operations = 0;
-        // If it fails, the operation fails too, or does not need it.
-        if let Ok(id) = self.text_statement(PINNING_QUERY)
-            && self.db.begin(id, std::iter::empty::<ValueRef<'_>>()).is_ok()
-            && matches!(self.db.step(id), Ok(Some(_)))
+        is_due
+    }
+
+    /// Begins it with the prepared [`PINNING_QUERY`]. If it fails, the operation fails too, or does not need it.
+    pub(super) fn start(&mut self, db: &mut Connection, id: StatementId) {
+        if db.begin(id, std::iter::empty::<ValueRef<'_>>()).is_ok()
+            && matches!(db.step(id), Ok(Some(_)))
         {
-            self.pinned_read.statement = Some(id);
+            self.statement = Some(id);
         }
+    }
+
+    /// Ends it, if it has begun.
+    #[inline]
+    pub(super) fn end(&mut self, db: &mut Connection) {
+        if let Some(id) = self.statement.take() {
+            db.reset(id);
+        }
+        self.single_operations = 0;
     }
 }
