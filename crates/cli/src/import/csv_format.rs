@@ -41,10 +41,9 @@ impl CsvFormat {
         delimiter: Option<u8>,
         columns: Option<&[String]>,
     ) -> Result<Self> {
-        let delimiter = match delimiter {
-            Some(delimiter) => delimiter,
-            None => detect_delimiter(&first_bytes(source)?),
-        };
+        let first = first_bytes(source)?;
+        reject_separator_line(source.name(), &first)?;
+        let delimiter = delimiter.unwrap_or_else(|| detect_delimiter(&first));
         let (columns, has_header) = match columns {
             Some(columns) => (columns.to_vec(), false),
             None => (header(source, delimiter)?, true),
@@ -82,6 +81,21 @@ fn first_bytes(source: &InputFile) -> Result<Vec<u8>> {
             .map_err(|error| Error::io(format_args!("read {}", source.name()), &error))?;
         Ok(bytes)
     })
+}
+
+/// Rejects a file that begins with the line `sep=;`, as Excel writes it: the header is the line after it.
+fn reject_separator_line(name: &str, first: &[u8]) -> Result<()> {
+    let line = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
+    let end = line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len());
+    let line = line.get(..end).unwrap_or_default().trim_ascii_end();
+    match line.strip_prefix(b"sep=").or(line.strip_prefix(b"\"sep=")) {
+        Some([_] | [_, b'"']) => Err(Error::failed(format!(
+            "{name} begins with a line for Excel, {}: delete this line, or leave it out, as in `tail -n +2 {name} | bobak import \
+             DATABASE - --table TABLE`",
+            String::from_utf8_lossy(line)
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn detect_delimiter(bytes: &[u8]) -> u8 {
@@ -135,6 +149,17 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().expect("makes a file");
         file.write_all(bytes).expect("writes");
         CsvFormat::detect(&InputFile::open(file.path(), None)?, None, None)
+    }
+
+    #[test]
+    fn the_line_that_names_the_delimiter_to_excel_is_no_header() {
+        for file in ["sep=;\r\nid;n\n1;a\n", "\u{feff}sep=,\nid,n\n", "\"sep=\t\"\nid\tn\n"] {
+            let error = detect(file.as_bytes()).expect_err(file).to_string();
+            assert!(error.contains("a line for Excel, "), "{error}");
+        }
+        for file in ["sep=;;n\n1;2;3\n", "sep\n1\n", "sep=\n1\n"] {
+            detect(file.as_bytes()).expect(file);
+        }
     }
 
     #[test]

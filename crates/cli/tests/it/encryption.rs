@@ -84,6 +84,8 @@ fn keys_from_flags() {
     is_nowhere(&program);
     assert!(with("--password-file", "password", &query).out.contains("2000"));
     program.fails(2, "--new-key-file", &["rekey", "sqlite:app.db"]);
+    let read_only = ["rekey", "sqlite:app.db?mode=ro", "--new-key-file", "other"];
+    program.fails(1, "is opened read-only (mode=ro)", &read_only);
 
     // A backup has the same key; an unencrypted archive needs a flag.
     let run = with("--password-file", "password", &["backup", "sqlite:app.db", "app.backup"]);

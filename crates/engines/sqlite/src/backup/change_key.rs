@@ -34,7 +34,7 @@ impl NewKey {
 
 /// Changes the key of a file; without a new key it becomes unencrypted.
 /// | # Errors
-/// `Denied` for a wrong key; `Busy` if the file is open elsewhere; `Unsupported` if its tables
+/// `Denied` for a wrong key; `ReadOnly` if the settings are; `Busy` if the file is open elsewhere; `Unsupported` if its tables
 /// need functions or collations of another program; `Full`, `Io`.
 pub(crate) fn change_key(
     path: &Path,
@@ -43,6 +43,10 @@ pub(crate) fn change_key(
 ) -> Result<()> {
     // The settings' cipher is that of the new file.
     let (wanted, settings) = (settings.cipher, &Settings { cipher: None, ..settings.clone() });
+    if settings.is_read_only() {
+        let message = format!("{} is opened read-only (mode=ro): its key stays", path.display());
+        return Err(Error::new(ErrorKind::ReadOnly, message));
+    }
     let file = |error| Error::io(&format!("open {}", path.display()), error);
     let path = path.canonicalize().map_err(file)?;
     let (old, holder) =
