@@ -51,6 +51,11 @@ impl Deadline {
         Self { at, timeout, is_held_off: false }
     }
 
+    /// The deadline of a call that has taken so long before.
+    pub(crate) fn after_part(timeout: Duration, spent: Duration) -> Self {
+        Self { timeout, ..Self::after(timeout.saturating_sub(spent)) }
+    }
+
     /// Runs `work`; calls that this thread makes inside it end at the deadline.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::statistics::{Execution, ShapeCounters};
 use super::{MonitorOptions, Origin, SlowStatement, StatementStats};
-use crate::{Deadline, ErrorKind, Result, WordHasher};
+use crate::{Deadline, ErrorKind, Interrupt, Result, WordHasher};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, RandomState};
@@ -55,6 +55,8 @@ pub(crate) struct CursorProgress {
     time: Duration,
     rows: u64,
     is_over: bool,
+    /// Whether the whole statement has to end within the timeout, and not each part.
+    is_limited: bool,
 }
 
 /// A call whose statement is counted.
@@ -73,6 +75,9 @@ pub(crate) trait MonitoredCall {
 
     /// Whether its whole time is waiting for other transactions.
     fn is_waiting(&self) -> bool;
+
+    /// Whether it is SQL text of a program.
+    fn is_sql(&self) -> bool;
 }
 
 impl StatementMonitor {
@@ -114,6 +119,21 @@ impl StatementMonitor {
         }
     }
 
+    /// Fetches a part of the rows of a statement, which has done so much before.
+    pub(crate) fn fetch_part<R>(
+        &self,
+        progress: Option<&CursorProgress>,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let Some(timeout) = self.options.timeout else { return work() };
+        let spent = progress.filter(|progress| progress.is_limited).map(|progress| progress.time);
+        Deadline::after_part(timeout, spent.unwrap_or_default()).run(|| {
+            // A part that is short ends before the engine looks at the clock.
+            Interrupt::check()?;
+            work()
+        })
+    }
+
     /// Runs a statement.
     pub(crate) fn run<R>(
         &self,
@@ -147,7 +167,8 @@ impl StatementMonitor {
             self.add(engine, statement, execution);
         }
         let key = self.key(engine, statement);
-        Ok((result?, CursorProgress { key, time, rows: 0, is_over: false }))
+        let is_limited = statement.is_sql();
+        Ok((result?, CursorProgress { key, time, rows: 0, is_over: false, is_limited }))
     }
 
     /// Runs a statement. Returns its result, and what it took if the engine did not decline it.

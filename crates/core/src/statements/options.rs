@@ -38,8 +38,8 @@ impl MonitorOptions {
         self
     }
 
-    /// Ends calls that run longer, with [`ErrorKind::Timeout`]. Each part that a cursor fetches is a call. Default: no
-    /// timeout. See [`Deadline`](crate::Deadline) for what ends, and for a timeout of single calls.
+    /// Ends calls that run longer, with [`ErrorKind::Timeout`]. Of a cursor, all parts of SQL text are one call, and each part of
+    /// a table's rows is one. Default: no timeout. See [`Deadline`](crate::Deadline) for what ends, and for a timeout of single calls.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

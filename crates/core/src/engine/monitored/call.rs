@@ -108,6 +108,10 @@ impl MonitoredCall for EngineCall<'_> {
     fn is_waiting(&self) -> bool {
         matches!(self, Self::Control(TransactionControl::Begin))
     }
+
+    fn is_sql(&self) -> bool {
+        matches!(self, Self::Sql(_))
+    }
 }
 
 /// How many rows a write has changed.

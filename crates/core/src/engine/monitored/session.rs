@@ -38,6 +38,11 @@ impl<'e> MonitoredSession<'e> {
     ) -> Result<R> {
         self.monitor.run(self.engine, statement, self.waited.take(), work)
     }
+
+    fn fetch_part(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        let progress = cursor.progress().cloned();
+        self.monitor.fetch_part(progress.as_ref(), || self.inner.fetch(cursor, rows))
+    }
 }
 
 impl SessionLayer for MonitoredSession<'_> {
@@ -168,7 +173,7 @@ impl SessionLayer for MonitoredSession<'_> {
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         let began = Instant::now();
-        let fetched = self.monitor.limited(|| self.inner.fetch(cursor, rows));
+        let fetched = self.fetch_part(cursor, rows);
         if let Some(progress) = cursor.progress() {
             let part = fetched.as_ref().map(|()| rows.rows() as u64).map_err(Error::kind);
             self.monitor.add_part(progress, began.elapsed(), part);

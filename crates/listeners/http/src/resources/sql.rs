@@ -17,6 +17,7 @@ use crate::response::stream;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
 use bobak_core::plan::{ExplainedQuery, QueryPlan};
+use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
 use bobak_core::{
     Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowBuffer, Session, Source,
     SqlArguments, TransactionControl,
@@ -204,6 +205,12 @@ fn write_csv_record(out: &mut String, columns: &[ResultColumn], row: &dyn Row) {
     out.push_str("\r\n");
 }
 
+/// Whether the text has more than comments and semicolons.
+fn has_statement(text: &str) -> bool {
+    let mut tokens = SqlTokenizer::new(SqlSyntax::Sqlite, text).significant();
+    tokens.any(|token| !token.is_operator(";"))
+}
+
 /// Whether a statement may change the schema: all statements but plain writes.
 fn may_change_schema(text: &str) -> bool {
     let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
@@ -220,6 +227,10 @@ fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
     // Without an authorizer, the statement's text decides. A function that it calls may still write, so the statement runs in a
     // transaction that is never committed, and in which the database itself rejects what it can.
     if !only_reads(text) {
+        // As SQLite says it, which takes such a text for one that reads.
+        if !has_statement(text) {
+            return Err(Error::new(ErrorKind::Syntax, "the SQL has no statement"));
+        }
         return Err(Error::new(ErrorKind::Denied, "only statements that read are permitted"));
     }
     session.control(TransactionControl::Begin)?;

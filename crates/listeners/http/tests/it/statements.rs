@@ -2,7 +2,10 @@
 
 use crate::client::{TOKEN, TestServer, sqlite};
 use bobak_core::statements::{MonitorOptions, StatementMonitor};
-use bobak_core::{Engine, MonitoredEngine};
+use bobak_core::{
+    Engine, EngineLayer, Error, ErrorKind, MonitoredEngine, Result, Session, SessionLayer,
+    SqlAuthorizer,
+};
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
 use serde_json::{Value, json};
@@ -126,6 +129,29 @@ fn statement_that_runs_too_long_is_504() {
     assert_eq!(list["statements"][0]["last_error"], "Timeout");
 }
 
+/// SQL whose rows are streamed ends by its whole time; the rows of a table by that of each part.
+#[test]
+fn the_timeout_ends_sql_whose_rows_are_streamed() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let server = TestServer::with(
+        settings,
+        monitored(MonitorOptions::new().timeout(Duration::from_millis(50))),
+    );
+    let numbers =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000000)";
+    let sql = json!({ "sql": format!("{numbers} SELECT i FROM n") }).to_string();
+    let request = ureq::http::Request::post(format!("{}/sql", server.base_url))
+        .header("authorization", format!("Bearer {TOKEN}"))
+        .header("content-type", "application/json")
+        .header("accept", "text/csv");
+    let mut response = server.agent.run(request.body(sql).unwrap()).unwrap();
+    let length = std::io::copy(&mut response.body_mut().as_reader(), &mut std::io::sink());
+    assert!(length.is_err(), "the stream breaks off");
+    let list = server.get("/statements?order=errors").ok(200).json();
+    assert_eq!(list["statements"][0]["last_error"], "Timeout", "{list}");
+}
+
 #[test]
 fn statements_whose_rows_are_streamed_count_as_others() {
     let mut settings = Settings::default();
@@ -172,6 +198,46 @@ fn statements_whose_rows_are_streamed_count_as_others() {
     };
     assert_eq!((whole.1, whole.2, whole.3.as_deref()), (50_000, None, Some("operator: POST /sql")));
     assert!(part.1 < 40_000 && part.2.is_some(), "{part:?}");
+}
+
+/// An engine that does not judge statements, as servers.
+struct NoAuthorizer(Arc<dyn Engine>);
+
+struct NoAuthorizerSession<'e>(Box<dyn Session + 'e>);
+
+impl EngineLayer for NoAuthorizer {
+    fn inner(&self) -> &dyn Engine {
+        &*self.0
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(NoAuthorizerSession(self.0.session()?)))
+    }
+}
+
+impl SessionLayer for NoAuthorizerSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.0
+    }
+
+    fn set_authorizer(&self, _: Arc<dyn SqlAuthorizer>) -> Result<()> {
+        Err(Error::new(ErrorKind::Unsupported, "there is none"))
+    }
+}
+
+#[test]
+fn a_text_without_a_statement_is_a_wrong_one() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    for engine in [sqlite(), Arc::new(NoAuthorizer(sqlite()))] {
+        let server = TestServer::with(settings.clone(), engine);
+        for sql in ["", "-- x", " ; /* y */"] {
+            let body = json!({ "sql": sql }).to_string();
+            let problem = server.send("POST", "/sql", &body).is(400, "Syntax").json();
+            assert_eq!(problem["detail"], "the SQL has no statement", "{sql}");
+        }
+        server.send("POST", "/sql", r#"{"sql":"DELETE FROM person"}"#).is(403, "Denied");
+    }
 }
 
 #[test]
