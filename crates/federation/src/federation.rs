@@ -6,6 +6,7 @@ use crate::sessions::{EngineSessions, WriteTarget};
 use bobak_core::{
     Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlAuthorizer, SqlHost, TableSchema,
 };
+use bobak_sql::{Dialect, check_value_count};
 use bobak_sqlite::extension::ExtendedConnection;
 use bobak_sqlite::{Function, Sqlite, SqliteBuilder};
 use std::any::Any;
@@ -116,6 +117,7 @@ impl Federation {
         authorizer: Option<&Arc<dyn SqlAuthorizer>>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
+        check_value_count(parameters.len(), Dialect::Sqlite.max_parameters())?;
         let position = self.attached.position(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, format!("there is no engine '{engine}'"))
         })?;

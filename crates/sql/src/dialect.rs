@@ -49,7 +49,8 @@ impl Dialect {
     }
 
     /// How many parameters a statement may have.
-    pub(crate) const fn max_parameters(self) -> usize {
+    #[must_use]
+    pub const fn max_parameters(self) -> usize {
         match self {
             Self::Sqlite => 32_766,
             Self::Postgres | Self::MariaDb | Self::MySql => 65_535,

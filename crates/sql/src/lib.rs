@@ -101,7 +101,8 @@ pub use mysql::{FOLDED, folded};
 pub use mysql_lengths::mysql_length_limit;
 pub use mysql_schema::FOLDED_KEY;
 pub use program_text::{
-    check_statement, reject_control, rewrite_empty_lists, rewrite_statement, several_statements,
+    check_statement, check_value_count, reject_control, rewrite_empty_lists, rewrite_statement,
+    several_statements,
 };
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{

@@ -17,6 +17,21 @@ pub fn several_statements() -> Error {
     Error::new(ErrorKind::Syntax, "the SQL has more than one statement: run them one by one")
 }
 
+/// Rejects more values than a statement of the database takes: each value of a list is a parameter of its own.
+///
+/// # Errors
+/// `Misuse`.
+pub fn check_value_count(given: usize, most: usize) -> Result<()> {
+    if given <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "{given} values are given, and a statement of this database takes at most {most}: run it for parts of the values, or \
+         give them as one text of JSON"
+    );
+    Err(Error::new(ErrorKind::Misuse, message))
+}
+
 /// Rejects statements that begin with one of these words: those of a transaction or a session, because the connection is
 /// shared with others.
 ///

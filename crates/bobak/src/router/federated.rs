@@ -1,8 +1,9 @@
 //! Routing with a federation, which SQLite runs.
 
 use super::{NamedEngine, RouterOptions, StatementRoute};
-use bobak_core::{Parameter, Result, ResultColumn};
+use bobak_core::{Error, Parameter, Result, ResultColumn};
 use bobak_federation::{Federation, SimpleQuery};
+use bobak_sql::{Dialect, check_value_count};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,6 +18,14 @@ pub(crate) struct Router {
     options: RouterOptions,
     /// Decisions that depend on the text alone.
     decisions: Mutex<HashMap<String, RouteDecision>>,
+}
+
+/// The error of a text that is not analyzed, or of more values than SQLite takes, which is then why.
+fn or_too_many(error: Error, parameters: &[Parameter<'_>]) -> Error {
+    match check_value_count(parameters.len(), Dialect::Sqlite.max_parameters()) {
+        Ok(()) => error,
+        Err(too_many) => too_many.with_source(error),
+    }
 }
 
 /// What the text of a statement says about its route.
@@ -80,7 +89,8 @@ impl Router {
         if engines.len() < 2 && main_runs_sql && (self.embedded || self.options.direct) {
             return Ok(StatementRoute::Text(0));
         }
-        Ok(self.decision(engines, text, main_runs_sql)?.route(parameters))
+        let decision = self.decision(engines, text, main_runs_sql);
+        Ok(decision.map_err(|error| or_too_many(error, parameters))?.route(parameters))
     }
 
     /// The route of a statement inside a transaction of the engine at an index.
@@ -98,7 +108,8 @@ impl Router {
         if runs_sql && engines.len() < 2 {
             return Ok(StatementRoute::Text(engine));
         }
-        let decision = self.decision(engines, text, engine == 0 && runs_sql)?;
+        let decision = self.decision(engines, text, engine == 0 && runs_sql);
+        let decision = decision.map_err(|error| or_too_many(error, parameters))?;
         if runs_sql && matches!(decision, RouteDecision::NoTable) {
             return Ok(StatementRoute::Text(engine));
         }

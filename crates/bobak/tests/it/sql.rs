@@ -100,6 +100,34 @@ fn parameters_have_names_and_lists_in_joined_databases() {
     check_arguments(&db);
 }
 
+/// A statement takes only so many parameters.
+fn check_long_list(db: &Db, most: usize) {
+    let text = "SELECT count(*) FROM person WHERE age IN (?)";
+    let list = |length: usize| SqlList((0..length).map(|n| n as i64 % 60));
+    let expected = format!(
+        "{} values are given, and a statement of this database takes at most {most}: ",
+        most + 1
+    );
+    for error in [
+        db.sql::<i64>(text, (list(most + 1),)).unwrap_err(),
+        db.execute("DELETE FROM person WHERE age IN (?)", (list(most + 1),)).unwrap_err(),
+        db.transaction(|t| t.sql::<i64>(text, (list(most + 1),))).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
+        assert!(error.message().starts_with(&expected), "{error}");
+    }
+    assert_eq!(db.sql::<i64>(text, (list(most),)).unwrap(), [3]);
+}
+
+#[test]
+fn lists_that_are_too_long_are_rejected() {
+    for url in ["memory:", "sqlite::memory:"] {
+        check_long_list(&open(url), 32_766);
+    }
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    crate::engines::on_servers(|url| check_long_list(&open(url), 65_535));
+}
+
 #[test]
 fn missing_columns_are_named() {
     #[derive(FromRow, Debug)]

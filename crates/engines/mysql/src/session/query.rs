@@ -82,6 +82,7 @@ pub(crate) fn with_parameters<'a>(
     text: &'a str,
     parameters: &[Parameter<'_>],
 ) -> Result<(Cow<'a, str>, Vec<Wire>)> {
+    bobak_sql::check_value_count(parameters.len(), dialect.max_parameters())?;
     let values = parameters.iter().map(encode::parameter).collect::<Result<_>>()?;
     let casts: Vec<Option<String>> = parameters.iter().map(encode::cast).collect();
     bobak_sql::check_statement(dialect.syntax(), text)?;

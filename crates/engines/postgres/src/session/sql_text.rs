@@ -121,7 +121,7 @@ fn reject_own_protocol(sql: &str) -> Result<()> {
 /// type of each `?` from its context; if it cannot, or if the parameter is of another type, the parameter's own is used.
 ///
 /// # Errors
-/// `Mismatch` if the number of parameters differs from that of placeholders; `Misuse` for statements of a transaction; `Unsupported` for
+/// `Mismatch` if the number of parameters differs from that of placeholders; `Misuse` for statements of a transaction, and for too many parameters; `Unsupported` for
 /// COPY by the connection; those of the server.
 pub(crate) fn prepare<'a>(
     state: &mut SessionState<'_>,
@@ -130,6 +130,7 @@ pub(crate) fn prepare<'a>(
     parameters: &'a [Parameter<'_>],
 ) -> Result<(Arc<PreparedStatement>, Vec<Value<'a>>)> {
     bobak_sql::check_statement(SQL.syntax(), sql)?;
+    bobak_sql::check_value_count(parameters.len(), SQL.max_parameters())?;
     reject_own_protocol(sql)?;
     if changes_session(SQL.syntax(), sql) {
         check_session_change(state, sql)?;

@@ -103,6 +103,7 @@ impl<'e> SqliteSession<'e> {
         reject_vacuum(self.engine.settings(), text.sql)?;
         let mut using = self.lend()?;
         using.enter_for_text(mode)?;
+        bobak_sql::check_value_count(text.parameters.len(), using.get().max_parameters)?;
         using.get().reject_other_than_query(text.sql)?;
         if mode.writes() {
             using.get().take_quoted_strings(runs_schema(text.sql));
