@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::request::body::RequestBody;
 use crate::request::context::RequestContext;
 use crate::request::headers;
+use crate::request::parameters::QueryParameters;
 use crate::resources::{
     access, aggregate, backups, batch, bulk_change, changes, create, export, history, import, list,
     migrations, openapi, query, row, server_status, session, sql, statements, studio, tables,
@@ -156,6 +157,9 @@ async fn respond_to(
         Some(account) => acting_as(state, &client, account, &resource, &parts.method)?,
         None => client,
     };
+    if let Some(response) = of_no_database(&resource, &client, &parts)? {
+        return Ok(response);
+    }
     let name = route.database.as_deref();
     let name = name.unwrap_or_else(|| state.authenticator.default_database());
     let database = Arc::clone(client.database(name)?);
@@ -165,6 +169,21 @@ async fn respond_to(
         return work.await;
     }
     tokio::time::timeout(state.settings.request_timeout, work).await.map_err(timed_out)?
+}
+
+/// The response of a resource that belongs to no database: the client may see none.
+fn of_no_database(
+    resource: &Resource,
+    client: &Client,
+    parts: &Parts,
+) -> Result<Option<ResponseBuilder>, Problem> {
+    let response = match (resource, parts.method.as_str()) {
+        (Resource::Session, "GET" | "HEAD") => session::session(client),
+        (Resource::Databases, "GET" | "HEAD") => tables::databases(client),
+        _ => return Ok(None),
+    };
+    QueryParameters::parse(parts.uri.query())?.finish()?;
+    Ok(Some(response))
 }
 
 fn timed_out(_: tokio::time::error::Elapsed) -> Problem {
@@ -265,8 +284,6 @@ async fn dispatch(
         (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(request).await,
         (Resource::Tables, "GET" | "HEAD") => tables::tables(request).await,
         (Resource::Table(table), "GET" | "HEAD") => tables::table(request, table).await,
-        (Resource::Session, "GET" | "HEAD") => session::session(request),
-        (Resource::Databases, "GET" | "HEAD") => tables::databases(request),
         (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state, Some(&request.client))),
         (Resource::Statements, "GET" | "HEAD") => statements::statements(request),
         _ => administrate(resource, method.as_str(), request).await,

@@ -164,12 +164,17 @@ class Accounts extends Section {
 
 class Backups extends Section {
   constructor(database) {
-    super("Backups", button("Back up now", (event) => this.make(event.currentTarget), { picture: "plus", kind: "primary" }));
+    const now = button("Back up now", (event) => this.make(event.currentTarget), { picture: "plus", kind: "primary" });
+    super("Backups", now);
+    this.now = now;
+    this.now.hidden = true;
     this.path = `${database.path}backups`;
   }
 
   async load() {
-    const { folder, archive, backups } = await json("GET", this.path, { quiet: true });
+    const { possible, folder, archive, backups } = await json("GET", this.path, { quiet: true });
+    this.now.hidden = !possible;
+    if (!possible) return fill(this.body, h("p", { className: "hint" }, "Bobak makes no backups of this database: its own tools do, such as ", h("code", {}, "pg_dump"), " and ", h("code", {}, "mariadb-dump"), "."));
     this.archive = archive;
     const one = (backup) =>
       row(

@@ -154,7 +154,7 @@ async function showFrame(reading = json("GET", "databases", { quiet: true })) {
   Object.assign(app, { list, search, choose });
   const pages = Object.entries(PAGES).filter(([page]) => page !== "data" && (page !== "admin" || app.session.administrator));
   app.links = pages.map(([page, { title, picture }]) => h("a", { data: { page }, href: "#/" }, icon(picture), title));
-  const canCreate = !app.session.anonymous && !app.session.as;
+  const canCreate = !app.session.anonymous && !app.session.as && app.databases.length > 0;
   const side = h(
     "nav",
     { className: "side", id: "side", aria: { label: "Tables and pages" } },
@@ -239,6 +239,7 @@ async function show() {
   document.body.classList.remove("side-open");
   const database = app.databases.find(({ name }) => name === target.database) ?? app.databases[0];
   try {
+    if (!database && actingAs) return fill(app.main, h("div", { className: "empty" }, h("h1", {}, "Nothing to see"), h("p", {}, `${actingAs} has no role that grants anything, and sees no table.`)));
     if (!database) throw new ApiError(404, { detail: "you may not see any database: `bobak permissions grant` grants roles" });
     if (target.database && target.database !== database.name) throw new ApiError(404, { detail: `there is no database '${target.database}', or you may not see it` });
     app.database = database;

@@ -126,9 +126,9 @@ fn backups() -> Value {
             },
         },
         "bobak.Backups": {
-            "type": "object", "required": ["folder", "archive", "backups"],
+            "type": "object", "required": ["possible", "folder", "archive", "backups"],
             "properties": {
-                "folder": maybe(), "archive": {"type": "boolean"},
+                "possible": {"type": "boolean"}, "folder": maybe(), "archive": {"type": "boolean"},
                 "backups": list(reference("bobak.Backup")),
             },
         },

@@ -38,12 +38,14 @@ pub(crate) async fn list(request: &mut RequestContext) -> Result<ResponseBuilder
     let folders = &request.state.backups;
     let (folder, name) = (folders.backups.clone(), request.database.name.clone());
     let archive = folders.archives.as_ref().map(|folder| archive_of(folder, &name));
+    let possible = request.database.protected.engine().backup_format().is_some();
     let body = blocking::run(move || {
         let mut files = folder.as_deref().map_or_else(Vec::new, |folder| backups_in(folder, &name));
         // The newest one first: the names differ in the time only.
         files.sort_by(|a, b| b.cmp(a));
         let described: Vec<_> = files.iter().filter_map(|file| describe(file)).collect();
         Ok(json!({
+            "possible": possible,
             "folder": folder.map(|folder| folder.display().to_string()),
             "archive": archive.is_some_and(|archive| archive.is_dir()),
             "backups": described,
@@ -55,8 +57,13 @@ pub(crate) async fn list(request: &mut RequestContext) -> Result<ResponseBuilder
 /// `POST /backups`: makes one, and verifies it.
 pub(crate) async fn create(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
-    let folder = folder(request)?;
+    request.check_administrator()?;
     let database = Arc::clone(&request.database);
+    if database.protected.engine().backup_format().is_none() {
+        let message = format!("Bobak can't back up {}: use the server's own backup", database.name);
+        return Err(Error::new(ErrorKind::Unsupported, message).into());
+    }
+    let folder = folder(request)?;
     let made = blocking::run(move || {
         let engine = database.protected.engine();
         fs::create_dir_all(&folder).map_err(|error| Error::io("create the folder", error))?;

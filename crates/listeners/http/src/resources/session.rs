@@ -4,10 +4,10 @@ use crate::json::error::invalid_json;
 use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::request::body::RequestBody;
-use crate::request::context::RequestContext;
 use crate::response::builder::ResponseBuilder;
 use crate::same_origin;
 use crate::settings::SqlAccess;
+use crate::state::authentication::Client;
 use crate::state::shared::ServerState;
 use bobak_permissions::{Caller, Credentials};
 use hyper::StatusCode;
@@ -30,15 +30,12 @@ struct SignIn {
 }
 
 /// `GET /session`: who the client is, and what it may do beyond its tables.
-pub(crate) fn session(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
-    request.parameters.finish()?;
-    let client = &request.client;
+pub(crate) fn session(client: &Client) -> ResponseBuilder {
     let mut body = describe(&client.caller, client.sql);
     if let Some(account) = &client.acting_as {
         body["as"] = json!(account);
     }
-    let body = body.to_string() + "\n";
-    Ok(ResponseBuilder::json(StatusCode::OK, body))
+    ResponseBuilder::json(StatusCode::OK, body.to_string() + "\n")
 }
 
 /// `POST /session`: signs in.

@@ -6,17 +6,17 @@ use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::response::builder::ResponseBuilder;
+use crate::state::authentication::Client;
 use bobak_core::{ColumnRole, ColumnSchema, KeyGeneration, OnDelete, TableSchema};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 
 /// `GET /databases`
-pub(crate) fn databases(request: &RequestContext) -> Result<ResponseBuilder, Problem> {
-    request.parameters.finish()?;
+pub(crate) fn databases(client: &Client) -> ResponseBuilder {
     let mut body = String::from("{\"databases\":");
-    write_list(&mut body, request.client.databases.iter().map(|database| database.name.as_str()));
+    write_list(&mut body, client.databases.iter().map(|database| database.name.as_str()));
     body.push_str("}\n");
-    Ok(ResponseBuilder::json(StatusCode::OK, body))
+    ResponseBuilder::json(StatusCode::OK, body)
 }
 
 /// `GET /tables`

@@ -1,6 +1,7 @@
 //! What administrators do: accounts, trying the permissions of others, backups, the state of the server.
 
 use crate::client::{Reply, TestServer, sqlite};
+use bobak_core::{BackupFormat, Engine, EngineLayer, Result, Session};
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
 use bobak_serving::BackupFolders;
@@ -211,6 +212,17 @@ fn an_administrator_tries_the_permissions_of_others() {
     let sql = server.ask("POST", "/sql", &json, r#"{"sql":"SELECT 1"}"#);
     sql.ok(200);
     server.ask("GET", "/tables", &[("bobak-as", "user nosuch")], "").is(404, "NotFound");
+    // An account that may see nothing is one, too.
+    let user = r#"{"password":"correct horse","roles":[]}"#;
+    server.send("PUT", "/access/users/zoe", user).ok(204);
+    let as_zoe = [("bobak-as", "user zoe")];
+    assert_eq!(server.ask("GET", "/session", &as_zoe, "").ok(200).json()["as"], "user zoe");
+    assert_eq!(
+        server.ask("GET", "/databases", &as_zoe, "").ok(200).json(),
+        json!({"databases": []})
+    );
+    server.ask("GET", "/tables", &as_zoe, "").is(404, "NotFound");
+    server.ask("GET", "/session?x=1", &as_zoe, "").is(400, "Syntax");
     server.ask("GET", "/tables", &[("bobak-as", "public")], "").is(404, "NotFound");
     let made = server.send("PUT", "/access/tokens/eve", r#"{"roles":["own"]}"#).ok(200).json();
     let own = format!("Bearer {}", made["token"].as_str().unwrap());
@@ -255,6 +267,34 @@ fn backups_are_made_verified_downloaded_and_restored() {
     for wrong in ["app.db", "..%2Fapp.db", "..%2F..%2Fetc%2Fpasswd", "app-restored-1.db", "x"] {
         server.get(&format!("/backups/{wrong}")).is(404, "NotFound");
     }
+}
+
+/// A database whose backups its own tools make.
+struct NoBackups(Arc<dyn Engine>);
+
+impl EngineLayer for NoBackups {
+    fn inner(&self) -> &dyn Engine {
+        &*self.0
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        self.0.session()
+    }
+
+    fn backup_format(&self) -> Option<BackupFormat> {
+        None
+    }
+}
+
+#[test]
+fn backups_that_bobak_does_not_make_are_not_possible() {
+    let server = TestServer::with(Settings::default(), Arc::new(NoBackups(sqlite())));
+    let listed = server.get("/backups").ok(200).json();
+    assert_eq!((&listed["possible"], &listed["folder"]), (&json!(false), &json!(null)));
+    server.ask("POST", "/backups", &[], "").is(501, "Unsupported");
+    let server = TestServer::open();
+    assert_eq!(server.get("/backups").ok(200).json()["possible"], true);
+    server.ask("POST", "/backups", &[], "").is(409, "Config");
 }
 
 fn rows(engine: &Sqlite) -> u64 {

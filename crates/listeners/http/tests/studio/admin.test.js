@@ -43,6 +43,40 @@ own.on("a colleague gets read access to two tables, and the administrator sees w
   await other.context().close();
 });
 
+own.on("an account without roles sees nothing, also for the administrator who tries it", "#/admin/shop", async (page) => {
+  await page.click("button:has-text('New user')");
+  await page.fill("dialog label:text-is('Name') ~ input", "zoe");
+  await page.fill("dialog input[type=password]", "correct horse");
+  await page.click("dialog button.primary");
+  await page.click("button[aria-label='More for user zoe']");
+  await page.click(".menu >> text=Try as this account");
+  await page.waitForSelector(".acting:has-text('user zoe')");
+  await page.waitForSelector(".empty:has-text('user zoe has no role that grants anything')");
+  assert.equal(await page.textContent(".who"), "zoe");
+  assert.equal(await page.locator(".tables a").count(), 0);
+  await page.click(".acting button");
+  await page.waitForSelector(".pages >> text=Administration");
+  // And after signing in.
+  const other = await newPage(own.browser, own.server);
+  await other.goto(`${own.server.address}/studio/`);
+  await other.fill("#user", "zoe");
+  await other.fill("#password", "correct horse");
+  await other.click("button:has-text('Sign in with the password')");
+  await other.waitForSelector(".empty:has-text('you may not see any database')");
+  await other.context().close();
+});
+
+own.on("backups that Bobak does not make are not offered", "#/admin/shop", async (page) => {
+  const backups = section(page, "Backups");
+  const now = backups.locator("button:has-text('Back up now')");
+  await now.waitFor();
+  await page.route("**/databases/shop/backups", (route) => route.fulfill({ json: { possible: false, folder: null, archive: false, backups: [] } }));
+  await page.reload();
+  await backups.locator("p:has-text('its own tools do')").waitFor();
+  assert.equal(await now.isVisible(), false);
+  assert.equal(await backups.locator(":has-text('--backup')").count(), 0);
+});
+
 own.on("a token is shown once, and removed", "#/admin/shop", async (page) => {
   await page.click("button:has-text('New token')");
   await page.fill("dialog label:text-is('Name') ~ input", "till");
