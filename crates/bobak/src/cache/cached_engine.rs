@@ -132,7 +132,9 @@ pub(super) fn get(
         return source.get(table, key, row);
     };
     let found = get_encoded(source, table, key, row)?;
-    if let Some(bytes) = &found {
+    if let Some(bytes) = &found
+        && store.is_key_of(&own, table, bytes)
+    {
         store.keep(own, bytes, layout, version);
     }
     Ok(found.is_some())

@@ -171,6 +171,12 @@ impl RecordCache {
         !self.folds
     }
 
+    /// Whether a row that a lookup of this key has found is kept under it. A database may find the row of another key, for example
+    /// if it ignores the case of texts: writes to that key would leave this entry.
+    pub(crate) fn is_key_of(&self, key: &CacheKey, table: &TableSchema, row: &[u8]) -> bool {
+        self.folds || CacheKey::in_row(table, &EncodedRow::new(row)).as_ref() == Some(key)
+    }
+
     pub(crate) fn begin_writing(&self, key: &CacheKey) {
         lock(&self.stripes[self.stripe(key)]).begin();
         self.rows.remove(key);

@@ -178,3 +178,51 @@ fn foreign_keys_are_read_from_servers() {
         assert!(replies.get(reply).unwrap().is_none(), "{url}");
     }
 }
+
+/// A record without a collation, of a table that another program has made.
+#[derive(Record, Debug, PartialEq)]
+#[record(table = "spelled_word")]
+struct SpelledWord {
+    #[record(key)]
+    text: String,
+    count: i64,
+}
+
+fn check_equal_keys(url: &str, table: &str) {
+    let db = Db::builder().cache::<SpelledWord>(CacheOptions::new()).open(url).unwrap();
+    db.execute(table, ()).unwrap();
+    let words = db.table::<SpelledWord>().unwrap();
+    let word = |text: &str, count| SpelledWord { text: text.to_owned(), count };
+    words.insert(&word("a", 1)).unwrap();
+    let counts = || ["a", "A"].map(|text| words.get(text).unwrap().map(|word| word.count));
+    for _ in 0..2 {
+        assert_eq!(counts(), [Some(1); 2], "{url}");
+    }
+    words.update(&word("a", 2)).unwrap();
+    assert_eq!(counts(), [Some(2); 2], "{url}");
+    if !url.starts_with("sqlite") {
+        words.set("A", [SpelledWord::COUNT.set(3)]).unwrap();
+        assert_eq!(counts(), [Some(3); 2], "{url}");
+    }
+    words.delete("a").unwrap();
+    assert_eq!(counts(), [None; 2], "{url}");
+}
+
+/// A row is kept under its own key, not under another one that the database takes for the same.
+#[test]
+fn keys_that_are_equal_for_the_database_are_one() {
+    let table =
+        |text: &str| format!("CREATE TABLE spelled_word (text {text}, count bigint NOT NULL)");
+    check_equal_keys("sqlite::memory:", &table("text PRIMARY KEY COLLATE NOCASE"));
+    #[cfg(feature = "mysql")]
+    crate::engines::on_mariadb(|url| {
+        let key = "varchar(20) COLLATE utf8mb4_general_ci PRIMARY KEY";
+        check_equal_keys(url, &table(key));
+    });
+    #[cfg(feature = "postgres")]
+    crate::engines::on_postgres(|url| {
+        let collation = "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)";
+        Db::open(url).unwrap().execute(collation, ()).unwrap();
+        check_equal_keys(url, &table("varchar(20) COLLATE any_case PRIMARY KEY"));
+    });
+}
