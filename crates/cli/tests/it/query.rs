@@ -136,6 +136,25 @@ fn empty_result_has_header() {
 }
 
 #[test]
+fn explain_advises_an_index_for_the_order_of_a_query_with_a_limit() {
+    let program = program();
+    let explain = |end: &str| {
+        let sql = format!("SELECT * FROM t ORDER BY {end}");
+        program.ok(&["query", "sqlite:t.db", "--explain", &sql])
+    };
+    for end in ["name LIMIT 5", "t.name DESC, a DESC LIMIT 5 OFFSET 2", "\"name\" asc limit 5"] {
+        let plan = explain(end);
+        assert!(plan.contains("advice: t sorts every row: an index on name"), "{end}: {plan}");
+    }
+    for end in
+        ["name", "lower(name) LIMIT 5", "name, a DESC LIMIT 5", "name COLLATE NOCASE LIMIT 5"]
+    {
+        let plan = explain(end);
+        assert!(!plan.contains("advice"), "{end}: {plan}");
+    }
+}
+
+#[test]
 fn statement_from_standard_input_changes_rows() {
     let program = program();
     let run =

@@ -1,9 +1,9 @@
 //! Which columns an SQL text compares, as far as its words show: the advice is about what they may mean.
 
 use super::advice::same;
-use super::uses::TableUse;
-use crate::TableSchema;
+use super::uses::{TableUse, order_of_columns};
 use crate::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
+use crate::{Order, TableSchema};
 
 /// The words before conditions, and those after them.
 const BEGIN: [&str; 4] = ["where", "on", "having", "and"];
@@ -20,6 +20,7 @@ pub(super) fn of_text(sql: &str, tables: &[TableSchema]) -> Vec<TableUse> {
     let mut text = SqlWords { tokens: &tokens, tables, uses: Vec::new() };
     text.find_tables();
     text.find_comparisons();
+    text.find_order();
     text.uses
 }
 
@@ -96,6 +97,34 @@ impl<'a> SqlWords<'a> {
                 }
             }
         }
+    }
+
+    /// The columns of the last order, if a limit follows it, and the statement is of one table without groups.
+    fn find_order(&mut self) {
+        let places = 0..self.tokens.len();
+        let by = |at: &usize| self.is_one_of(*at, &["order"]) && self.is_one_of(at + 1, &["by"]);
+        let Some(mut at) = places.clone().rfind(by).map(|at| at + 2) else { return };
+        let mut others = places.filter(|at| self.is_one_of(*at, &["group", "distinct", "union"]));
+        let [found] = &*self.uses else { return };
+        let Some(table) = self.tables.iter().find(|table| table.name() == found.table) else {
+            return;
+        };
+        let mut steps = Vec::new();
+        while others.next().is_none() {
+            at += if self.is_one_of(at + 1, &["."]) { 2 } else { 0 };
+            let column = self.column(at).and_then(|(_, name)| table.column(&name).ok());
+            let Some(column) = column else { return };
+            let descending = self.is_one_of(at + 1, &["desc"]);
+            at += if descending || self.is_one_of(at + 1, &["asc"]) { 2 } else { 1 };
+            steps.push(Order { column, descending });
+            match self.tokens.get(at) {
+                Some(token) if same(token.text, ",") => at += 1,
+                Some(token) if same(token.text, "limit") => break,
+                _ => return,
+            }
+        }
+        let order = order_of_columns(table, &steps);
+        self.uses.iter_mut().for_each(|found| found.order.clone_from(&order));
     }
 
     fn link(&mut self, own: usize, column: &str, other: usize) {

@@ -29,7 +29,7 @@ impl TableUse {
         let mut found = Self::new(table.name(), table.name());
         select.condition.iter().for_each(|condition| found.add(table, condition));
         if select.limit.is_some() && !select.is_grouped() {
-            found.order = order(table, &select.order);
+            found.order = order_of_columns(table, &select.order);
         }
         found
     }
@@ -93,7 +93,7 @@ impl TableUse {
 }
 
 /// The columns of an order, without the key at its end; none if they go in both directions.
-fn order(table: &TableSchema, order: &[Order]) -> Vec<String> {
+pub(super) fn order_of_columns(table: &TableSchema, order: &[Order]) -> Vec<String> {
     let steps = order.iter().take_while(|step| !table.key().contains(&step.column));
     let steps: Vec<_> = steps.collect();
     let is_one_way = steps.windows(2).all(|pair| match pair {
@@ -115,7 +115,7 @@ fn join_order(steps: &[JoinOrder], table: &TableSchema) -> Vec<String> {
         _ => None,
     };
     let steps: Option<Vec<Order>> = steps.iter().map(column).collect();
-    steps.map_or_else(Vec::new, |steps| order(table, &steps))
+    steps.map_or_else(Vec::new, |steps| order_of_columns(table, &steps))
 }
 
 fn name(join: &Join, column: JoinColumn) -> Option<&str> {
