@@ -387,6 +387,29 @@ fn expressions_over_a_connection() {
     });
 }
 
+/// As one of the result, a sum in a condition is an error beyond 64 bits.
+fn long_sums(db: &Db) {
+    items_with_note(db, "Green leaves");
+    db.table::<Item>()
+        .unwrap()
+        .set_where(Item::ID.gt(0), [Item::PRICE.set(Currency::MAX)])
+        .unwrap();
+    let positive = || from::<Item>().and(Item::PRICE.sum().gt(Currency::ZERO));
+    let all = db.list(&positive().select(Item::ID.max()));
+    assert_eq!(all.unwrap_err().kind(), ErrorKind::OutOfRange);
+    let one = positive().and(Item::ID.eq(1)).select((Item::ID.max(), Item::PRICE.sum()));
+    assert_eq!(db.list(&one).unwrap(), [(Some(1), Some(Currency::MAX))]);
+}
+
+#[test]
+fn sums_in_conditions_are_errors_beyond_64_bits() {
+    on_each(|place| long_sums(&Db::builder().record::<Item>().open(&place.url).unwrap()));
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    crate::engines::on_servers(|url| {
+        long_sums(&Db::builder().record::<Item>().open(url).unwrap());
+    });
+}
+
 #[test]
 fn mistakes_are_named() {
     let db = Db::builder().record::<Item>().open("memory:").unwrap();

@@ -421,9 +421,15 @@ impl<'a> JoinWriter<'a> {
             }
             (JoinAggregate::CountDistinct, _, Some(_)) => self.push_count_distinct(expr),
             (JoinAggregate::Sum, _, Some(Storage::Int)) => {
-                self.raw("SUM(");
+                // What is beyond 64 bits is an error, and no larger number.
+                let (before, after) = match self.dialect() {
+                    Dialect::Sqlite => ("SUM(", ")"),
+                    Dialect::Postgres => ("SUM(", ")::int8"),
+                    Dialect::MariaDb | Dialect::MySql => ("(SUM(", ") DIV 1)"),
+                };
+                self.raw(before);
                 self.push_number(expr);
-                self.raw(if self.dialect() == Dialect::Postgres { ")::int8" } else { ")" });
+                self.raw(after);
             }
             (JoinAggregate::Avg, _, Some(Storage::Int)) => self.push_average(expr),
             (JoinAggregate::Min | JoinAggregate::Max, _, Some(storage)) => {

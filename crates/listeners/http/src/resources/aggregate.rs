@@ -58,6 +58,8 @@ struct CountOrder {
 /// A group as JSON, in the order of a [`CountOrder`]; groups with the same number stay in the order of their columns.
 type CountedGroup = (i128, u64, String);
 
+const TOO_MANY_GROUPS: &str = "too many groups are skipped: use a smaller 'offset'";
+
 impl AggregateQuery {
     async fn take(request: &mut RequestContext, name: &str) -> Result<Self, Problem> {
         let table = request.table(name).await?;
@@ -132,7 +134,7 @@ impl AggregateQuery {
         }
         let mut body = String::from("{\"rows\":[");
         let (mut rows, mut more) = (0, false);
-        session.query(&Source::Select(&self.select), &mut |row| {
+        let read = session.query(&Source::Select(&self.select), &mut |row| {
             if rows == self.limit || body.len() >= self.max_length {
                 more = true;
                 return Ok(false);
@@ -141,7 +143,8 @@ impl AggregateQuery {
             self.write_group(&mut body, &members, row);
             rows += 1;
             Ok(true)
-        })?;
+        });
+        read.map_err(|error| self.name_sum(error))?;
         body.push_str("],\n\"more\":");
         body.push_str(if more { "true}\n" } else { "false}\n" });
         Ok(body)
@@ -156,6 +159,32 @@ impl AggregateQuery {
         out.push('}');
     }
 
+    /// The error of a sum beyond 64 bits, which engines report in different words: with the column, if only one can be meant.
+    fn name_sum(&self, error: Error) -> Error {
+        let sums: Vec<_> = self
+            .select
+            .columns
+            .iter()
+            .filter_map(|expr| match expr {
+                Expr::Sum(position) => self.select.table.columns().get(*position),
+                _ => None,
+            })
+            .collect();
+        if error.kind() != ErrorKind::OutOfRange
+            || error.message() == TOO_MANY_GROUPS
+            || sums.is_empty()
+        {
+            return error;
+        }
+        let named = Error::new(ErrorKind::OutOfRange, "the sum is more than 64 bits hold");
+        let named = named.in_table(self.select.table.name());
+        let named = match &*sums {
+            [column] => named.in_column(column.name.clone()),
+            _ => named,
+        };
+        named.with_source(error)
+    }
+
     /// Reads all groups, and keeps only as many as the result needs.
     fn run_by_count(
         &self,
@@ -165,7 +194,7 @@ impl AggregateQuery {
     ) -> bobak_core::Result<String> {
         let kept = usize::try_from(order.offset.saturating_add(self.limit)).unwrap_or(usize::MAX);
         let (mut heap, mut number, mut bytes) = (BinaryHeap::<CountedGroup>::new(), 0, 0);
-        session.query(&Source::Select(&self.select), &mut |row| {
+        let read = session.query(&Source::Select(&self.select), &mut |row| {
             let ValueRef::Int(count) = row.get(order.column) else { return Ok(true) };
             let rank = if order.descending { -i128::from(count) } else { i128::from(count) };
             number += 1;
@@ -178,15 +207,15 @@ impl AggregateQuery {
             self.write_group(&mut text, members, row);
             bytes += text.len();
             if bytes > MAX_COUNTED_BYTES {
-                let message = "too many groups are skipped: use a smaller 'offset'";
-                return Err(Error::new(ErrorKind::OutOfRange, message));
+                return Err(Error::new(ErrorKind::OutOfRange, TOO_MANY_GROUPS));
             }
             heap.push((rank, number, text));
             if is_full && let Some((.., dropped)) = heap.pop() {
                 bytes -= dropped.len();
             }
             Ok(true)
-        })?;
+        });
+        read.map_err(|error| self.name_sum(error))?;
         let skipped = usize::try_from(order.offset).unwrap_or(usize::MAX);
         let groups = heap.into_sorted_vec().into_iter().skip(skipped).map(|(.., text)| text);
         Ok(format!(

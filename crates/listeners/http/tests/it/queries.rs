@@ -153,6 +153,26 @@ fn queries_keep_row_rules() {
     server.get("/tables/note/query").is(404, "NotFound");
 }
 
+/// Each engine has words of its own for it.
+#[test]
+fn a_sum_beyond_64_bits_names_its_column() {
+    for engine in [sqlite(), memory()] {
+        let server = TestServer::with(Settings::default(), engine);
+        for id in [i64::MAX, i64::MAX - 1] {
+            server
+                .send("POST", "/tables/person/rows", &format!(r#"{{"id":{id},"name":"a"}}"#))
+                .ok(201);
+        }
+        for more in ["&group=name", "&group=name&order=-count", ""] {
+            let path = format!("/tables/person/aggregate?values=count,sum(id){more}");
+            let problem = server.get(&path).is(422, "OutOfRange").json();
+            let named = (&problem["detail"], &problem["table"], &problem["column"]);
+            let sentence = json!("the sum is more than 64 bits hold");
+            assert_eq!(named, (&sentence, &json!("person"), &json!("id")), "{more}");
+        }
+    }
+}
+
 /// The database runs the query of a client that may read all rows; of others the server reads the rows, within its limit.
 #[test]
 fn the_database_calculates_for_clients_that_may_read_all_rows() {
