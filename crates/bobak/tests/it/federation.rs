@@ -119,6 +119,7 @@ fn returning_of_memory_tables_is_unsupported() {
     ] {
         let error = db.sql::<String>(text, ()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}: {error}");
+        assert!(error.message().starts_with("RETURNING is not available for "), "{error}");
     }
     assert_eq!(db.sql::<String>("SELECT name FROM airline", ()).unwrap(), ["JetBlue"]);
 }

@@ -126,7 +126,7 @@ pub fn table_from_json(json: &Json) -> Result<TableSchema> {
 /// # Errors
 /// `Corrupt`.
 pub fn foreign_key_from_json(json: &Json) -> Result<(Vec<String>, ForeignKey)> {
-    let on_delete = by_name(ON_DELETE, "on_delete", text(json, "on_delete")?)?;
+    let on_delete = on_delete_from_json(json)?;
     let (table, referenced) = (text(json, "table")?.to_owned(), names(json, "referenced")?);
     let mut key = ForeignKey::new(table, referenced, on_delete);
     (key.on_update, key.deferred) = rules_from_json(json)?;
@@ -177,15 +177,31 @@ pub fn column_to_json(column: &ColumnSchema) -> Json {
     Json::Object(json)
 }
 
+/// What a delete of the referenced row does, as a program's record has it: without a name, the default.
+fn on_delete_from_json(json: &Json) -> Result<OnDelete> {
+    match optional(json, "on_delete")? {
+        Some(name) => by_name(ON_DELETE, "on_delete", name),
+        None if json.get("deferred").and_then(Json::as_bool) == Some(true) => {
+            Ok(OnDelete::NoAction)
+        }
+        None => Ok(OnDelete::Restrict),
+    }
+}
+
 /// The column with a description by [`column_to_json`].
 ///
 /// # Errors
-/// `Corrupt` if the description is damaged.
+/// `Corrupt`, which names the column, if the description is damaged.
 pub fn column_from_json(json: &Json) -> Result<ColumnSchema> {
-    let name = text(json, "name")?.to_owned();
+    let name = text(json, "name")?;
+    let in_column = |error: Error| corrupt(format!("column {name}: {}", error.message()));
+    named_column_from_json(name, json).map_err(in_column)
+}
+
+fn named_column_from_json(name: &str, json: &Json) -> Result<ColumnSchema> {
     let ty = text(json, "type")?;
     let ty = Type::from_name(ty).ok_or_else(|| unknown("type", ty))?;
-    let mut column = ColumnSchema::new(name, ty);
+    let mut column = ColumnSchema::new(name.to_owned(), ty);
     if let Some(storage) = optional(json, "storage")? {
         column.storage = by_name(STORAGES, "storage", storage)?;
     }
@@ -205,7 +221,7 @@ pub fn column_from_json(json: &Json) -> Result<ColumnSchema> {
         let mut read = Reference::new(
             text(reference, "table")?.to_owned(),
             text(reference, "column")?.to_owned(),
-            by_name(ON_DELETE, "on_delete", text(reference, "on_delete")?)?,
+            on_delete_from_json(reference)?,
         );
         (read.on_update, read.deferred) = rules_from_json(reference)?;
         column.reference = Some(read);

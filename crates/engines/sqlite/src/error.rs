@@ -269,9 +269,12 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
         let message = "the result of a calculation is too large for an integer of 64 bits";
         return Error::new(ErrorKind::OutOfRange, message);
     }
-    let kind = if says(&["RETURNING is not available"]) {
-        ErrorKind::Unsupported
-    } else if says(&["syntax error", "incomplete input", "unrecognized token"]) {
+    if says(&["RETURNING is not available"]) {
+        let message = "RETURNING is not available for this table, which is virtual or belongs to an engine without SQL: \
+                       read the rows by a statement of their own";
+        return Error::new(ErrorKind::Unsupported, message);
+    }
+    let kind = if says(&["syntax error", "incomplete input", "unrecognized token"]) {
         ErrorKind::Syntax
     } else if says(&[
         "already exists",

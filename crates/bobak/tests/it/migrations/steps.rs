@@ -4,7 +4,7 @@ use super::{content, fill, model, on_each, write_both};
 use bobak::engine::Engine;
 use bobak::migration::{self, Drops, MigrationState, Migrations};
 use bobak::prelude::*;
-use bobak::schema::{ColumnSchema, TableSchema};
+use bobak::schema::{ColumnSchema, OnDelete, TableSchema};
 use bobak_testkit::Probe;
 use std::sync::Arc;
 
@@ -228,4 +228,28 @@ fn a_tracked_table_is_migrated_with_its_log() {
     assert_eq!(table.columns()[1].name, "text");
     let logs = bobak_changes::logs(&*engine).unwrap();
     assert_eq!(logs[0].schema.columns()[6].name, "old_text");
+}
+
+/// What is left out of a column is as in a record.
+#[test]
+fn references_need_no_action() {
+    let text = |references: &str| {
+        let key = r#"{"name":"id","type":"i64"}"#;
+        format!(
+            "bobak migration 1\nfirst\nup\n\
+             create table {{\"name\":\"country\",\"columns\":[{key}],\"key\":[\"id\"],\"indexes\":[]}}\n\
+             create table {{\"name\":\"city\",\"columns\":[{key},\
+             {{\"name\":\"country\",\"type\":\"i64\",\"references\":{references}}}],\
+             \"key\":[\"id\"],\"indexes\":[]}}\n"
+        )
+    };
+    let all = |references| Migrations::new([("0001_start", text(references).as_str())]);
+    let engine = bobak::engine::open("memory:").unwrap();
+    let plain = all(r#"{"table":"country","column":"id"}"#).unwrap();
+    assert_eq!(migration::up(&*engine, &plain).unwrap(), ["0001_start"]);
+    let city = TableSchema::find_in(engine.tables().unwrap(), "city").unwrap();
+    let country = &city.columns()[city.column("country").unwrap()];
+    assert_eq!(country.reference.as_ref().unwrap().on_delete, OnDelete::Restrict);
+    let error = all(r#"{"table":"country"}"#).unwrap_err();
+    assert!(error.to_string().contains("column country: there is no 'column'"), "{error}");
 }
