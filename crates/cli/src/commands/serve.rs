@@ -147,8 +147,9 @@ impl ServeCommand {
     /// As [`run`](Self::run).
     pub fn serve(&self, screen: &Terminal, link: SignInLink) -> Result<()> {
         let shows_link = !self.stdio && (link != SignInLink::OnTerminal || stdout().is_terminal());
+        let named = self.databases.iter().map(|database| name_and_url(database).map(with_scheme));
         let (names, urls): (Vec<_>, Vec<_>) =
-            self.databases.iter().map(|database| name_and_url(database)).map(with_scheme).unzip();
+            named.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         self.shipping.check(&urls)?;
         let access = self.access(shows_link, &urls)?;
         let code = if shows_link { Some(access.new_sign_in_code()?) } else { None };
@@ -344,17 +345,26 @@ impl RunningListeners {
 }
 
 /// Splits `name=url`. Without a name, the database is named after its file.
-fn name_and_url(text: &str) -> (String, String) {
-    let given = text.split_once('=').filter(|(name, _)| {
+fn name_and_url(text: &str) -> Result<(String, String)> {
+    let is_name = |name: &str| {
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
-    });
-    if let Some((name, url)) = given {
-        return (name.to_owned(), url.to_owned());
+    };
+    match text.split_once('=') {
+        Some((name, url)) if is_name(name) => return Ok((name.to_owned(), url.to_owned())),
+        // Nobody means a new file with such a name.
+        Some((name, _)) if !name.contains([':', '?']) && !Path::new(text).exists() => {
+            let message = format!(
+                "'{name}' is no name of a database: it has letters, digits, _ and - (a file with = in its name is \
+                 given as sqlite:FILE)"
+            );
+            return Err(Error::usage(message));
+        }
+        _ => {}
     }
     let path = text.split('?').next().unwrap_or(text);
     let file = path.rsplit_once(':').map_or(path, |(_, file)| file);
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
-    (stem.filter(|stem| !stem.is_empty()).unwrap_or("main").to_owned(), text.to_owned())
+    Ok((stem.filter(|stem| !stem.is_empty()).unwrap_or("main").to_owned(), text.to_owned()))
 }
 
 /// The file of the first database, if it is one.
@@ -450,7 +460,12 @@ mod tests {
             ("memory:", "main", "memory:"),
             ("cache=memory:", "cache", "memory:"),
         ] {
-            assert_eq!(name_and_url(text), (name.to_owned(), url.to_owned()));
+            assert_eq!(name_and_url(text).unwrap(), (name.to_owned(), url.to_owned()));
         }
+        for text in ["a b=app.db", "../x=app.db", "=app.db"] {
+            let error = name_and_url(text).unwrap_err();
+            assert!(error.to_string().contains("is no name of a database"), "{error}");
+        }
+        assert!(name_and_url("sqlite:a b=c.db").is_ok());
     }
 }
