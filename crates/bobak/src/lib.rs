@@ -119,8 +119,8 @@ pub mod query {
     pub use bobak_core::plan::{IndexAdvice, PlanAccess, PlanStep, QueryPlan};
     pub use bobak_core::{
         AnyColumn, AssignedValue, Assignment, Column, DatePart, DateUnit, EncryptedColumn,
-        Expression, Filter, Operand, Order, OrderBy, Placeholder, Placeholders, Query, Selection,
-        SelectionPart, Summable, TextQuery, count,
+        Expression, Filter, Operand, Order, OrderBy, Placeholder, Placeholders, Query,
+        SearchableColumn, Selection, SelectionPart, Summable, TextQuery, count,
     };
 }
 

@@ -43,6 +43,11 @@ pub enum Difference {
     ExtraForeignKey(String, String),
 }
 
+/// Whether a column may be of a number type that is read as text, as numeric(18,0) of PostgreSQL.
+fn is_wide_number(model: Type, stored: Type) -> bool {
+    stored == Type::Text && matches!(model.storage(), Storage::Int | Storage::Float)
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,9 +60,14 @@ impl fmt::Display for Difference {
             }
             Self::ColumnType(table, column, model, stored) => write!(
                 f,
-                "table {table}: column {column} is {} in the record, {} in the table",
+                "table {table}: column {column} is {} in the record, {} in the table{}",
                 model.name(),
-                stored.name()
+                stored.name(),
+                if is_wide_number(*model, *stored) {
+                    ", where a number of many digits is text: cast it, for example in the view"
+                } else {
+                    ""
+                }
             ),
             Self::Nullable(table, column, stored) => {
                 let (model, stored) = if *stored { ("may not", "may") } else { ("may", "may not") };

@@ -143,7 +143,7 @@ impl ChangeLog {
     #[cold]
     fn mismatch_error(&self, error: Error) -> Error {
         let message = "the table is not tracked, or was altered past Bobak, so that its log does \
-                       not fit any more: track it again";
+                       not fit any more: track it again; in a scope it has no log";
         let mismatch_error = Error::new(ErrorKind::Schema, message).in_table(self.table.name());
         mismatch_error.with_source(error)
     }

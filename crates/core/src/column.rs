@@ -67,7 +67,8 @@ impl<T, V> From<Column<T, V>> for AnyColumn<T> {
 #[diagnostic::on_unimplemented(
     message = "a column of the type `{V}` has no values of the type `{Self}`",
     label = "this is no `{V}`",
-    note = "an expression is compared by `column.into_expr()`"
+    note = "an expression is compared by `column.into_expr()`",
+    note = "a value for an `Option` is given without `Some`; `None` is written with its type, as in `None::<String>`"
 )]
 pub trait Operand<V> {
     /// The value. The query fails with `OutOfRange` if it has no stored form: a `u64` beyond `i64`, a NaN, or a document

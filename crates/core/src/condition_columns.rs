@@ -1,6 +1,16 @@
-//! The columns that a condition reads, and how deeply it is nested.
+//! The columns that a condition reads, how deeply it is nested, and its opposite.
 
-use crate::{Condition, Error, ErrorKind, Result, TableSchema};
+use crate::{Condition, Error, ErrorKind, Filter, Result, TableSchema};
+use std::ops::Not;
+
+/// As [`Filter::not`]: `!filter`.
+impl<T> Not for Filter<T> {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        self.not()
+    }
+}
 
 impl Condition {
     /// How deeply conditions can be nested. `And` and `Or` of many conditions are one level.

@@ -19,6 +19,7 @@ use crate::{
 /// # struct Person;
 /// # impl Person { const EMAIL: EncryptedColumn<Person, String, true> = EncryptedColumn::new(1); }
 /// let found: Filter<Person> = Person::EMAIL.eq("ada@example.org");
+/// let others: Filter<Person> = Person::EMAIL.ne("ada@example.org");
 /// ```
 #[derive(Debug)]
 pub struct EncryptedColumn<T, V, const SEARCHABLE: bool = false> {
@@ -65,16 +66,41 @@ impl<T, V, const SEARCHABLE: bool> EncryptedColumn<T, V, SEARCHABLE> {
     }
 }
 
-impl<T, V> EncryptedColumn<T, V, true> {
+/// The columns of encrypted fields whose values are found: of those with `encrypted(searchable)`.
+#[diagnostic::on_unimplemented(
+    message = "the values of an encrypted field are not compared",
+    label = "equal values are stored as different bytes",
+    note = "`#[record(encrypted(searchable))]` makes a field whose equal values are found"
+)]
+pub trait SearchableColumn {}
+
+impl<T, V> SearchableColumn for EncryptedColumn<T, V, true> {}
+
+impl<T, V, const SEARCHABLE: bool> EncryptedColumn<T, V, SEARCHABLE> {
     /// Equal, byte for byte. NULL (`None`) equals NULL here, as [`is_null`](Self::is_null) does.
     #[must_use]
-    pub fn eq(self, value: impl Operand<V>) -> Filter<T> {
+    pub fn eq(self, value: impl Operand<V>) -> Filter<T>
+    where
+        Self: SearchableColumn,
+    {
         self.column.eq(value)
+    }
+
+    /// Not equal, byte for byte. Does not match NULL, unless the value is NULL.
+    #[must_use]
+    pub fn ne(self, value: impl Operand<V>) -> Filter<T>
+    where
+        Self: SearchableColumn,
+    {
+        self.column.ne(value)
     }
 
     /// Equal to one of the values; a NULL among them matches nothing.
     #[must_use]
-    pub fn is_in<O: Operand<V>>(self, values: impl IntoIterator<Item = O>) -> Filter<T> {
+    pub fn is_in<O: Operand<V>>(self, values: impl IntoIterator<Item = O>) -> Filter<T>
+    where
+        Self: SearchableColumn,
+    {
         self.column.is_in(values)
     }
 }

@@ -92,7 +92,7 @@ pub use column_buffer::{ByteValues, ColumnBuffer, ColumnValues};
 pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
 pub use deadline::Deadline;
 pub use dynamic::DynRow;
-pub use encrypted_column::EncryptedColumn;
+pub use encrypted_column::{EncryptedColumn, SearchableColumn};
 pub use engine::plan;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, LengthLimit,

@@ -38,16 +38,18 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// Those of the engine.
+    /// `Denied` of a scoped database; those of the engine.
     pub fn changes(&self) -> Result<Changes> {
+        self.reject_scoped_changes()?;
         Ok(Changes::of(self.main_engine()?))
     }
 
     /// As [`changes`](Self::changes), of an attached engine. Each engine numbers its own.
     ///
     /// # Errors
-    /// `Config` if there is no engine with this name.
+    /// `Config` if there is no engine with this name; `Denied` of a scoped database.
     pub fn changes_on(&self, engine: &str) -> Result<Changes> {
+        self.reject_scoped_changes()?;
         Ok(Changes::of(self.engine_named(engine)?))
     }
 
@@ -80,8 +82,9 @@ impl Db {
     ///
     /// # Errors
     /// `Schema` if the record is not registered, or its table is not tracked; `TooLong` for a name of more than 100
-    /// characters; those of the engine.
+    /// characters; `Denied` of a scoped database; those of the engine.
     pub fn consumer<T: Record>(&self, name: &str) -> Result<Consumer> {
+        self.reject_scoped_changes()?;
         let engine = self.catalog().bind::<T>()?;
         Consumer::open(Arc::clone(self.catalog().engine(engine)?), name, &[T::TABLE])
     }
@@ -182,6 +185,8 @@ impl Db {
     /// # Errors
     /// `Schema` if no table of any engine is tracked, so that the name would not be recorded.
     pub fn with_actor(&self, actor: &str) -> Result<Self> {
+        self.0
+            .reject_scope("records its name as the actor: give another one a scope of its own")?;
         let mut any_tracked = false;
         let catalog = self.0.with_engines(|(_, engine)| {
             let is_tracked = !tracked(&*engine.session()?)?.is_empty();
@@ -220,5 +225,9 @@ impl Db {
     pub fn prune_changes(&self, keep: Keep) -> Result<u64> {
         self.0.reject_scope("prunes no change log: use the database itself")?;
         retention::prune(&*self.main_engine()?, keep)
+    }
+
+    fn reject_scoped_changes(&self) -> Result<()> {
+        self.0.reject_scope("has no change log, which is that of all rows: use the database itself")
     }
 }

@@ -179,6 +179,9 @@ fn relations(db: &Db) {
     }
     let found = visits.list(Visit::OF.has(Patient::EMAIL.eq("patient6@example.org")));
     assert_eq!(found.unwrap()[0].reason, "visit of 6");
+    let others = || Visit::OF.has(Patient::EMAIL.ne("patient6@example.org"));
+    assert_eq!(visits.list(others()).unwrap()[0].reason, "visit of 5");
+    assert_eq!(visits.list(!others()).unwrap()[0].reason, "visit of 6");
     let joined = Query::<Visit>::all().join(Visit::OF);
     let joined = db.list(&joined).unwrap();
     assert_eq!(joined[0].0.reason, "visit of 5");

@@ -187,6 +187,32 @@ fn views_of_sqlite() {
     assert_eq!(docs.list(Query::all()).unwrap()[0].get::<String>("title").unwrap(), "Bern");
 }
 
+/// The type of a sum of PostgreSQL, as which a record has an integer.
+#[cfg(feature = "postgres")]
+#[test]
+fn columns_of_long_numbers_are_cast_in_the_view() {
+    #[derive(Record, Debug)]
+    #[record(view, table = "total_sale")]
+    struct TotalSale {
+        #[record(key)]
+        id: i64,
+        total: i64,
+    }
+    crate::engines::on_postgres(|url| {
+        let db = Db::builder().record::<TotalSale>().open(url).unwrap();
+        let view = |total: &str| {
+            format!("CREATE VIEW total_sale AS SELECT 1::bigint AS id, {total} AS total")
+        };
+        db.execute(&view("7::numeric(18,0)"), ()).unwrap();
+        let error = db.table::<TotalSale>().map(drop).unwrap_err();
+        assert!(error.to_string().contains("is text: cast it, for example in the view"), "{error}");
+        db.execute("DROP VIEW total_sale", ()).unwrap();
+        db.execute(&view("7::numeric(18,0)::bigint"), ()).unwrap();
+        let sale = db.table::<TotalSale>().unwrap().require(1).unwrap();
+        assert_eq!((sale.id, sale.total), (1, 7));
+    });
+}
+
 #[cfg(feature = "remote")]
 #[test]
 fn views_over_the_wire() {

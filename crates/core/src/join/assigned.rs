@@ -14,7 +14,8 @@ use std::marker::PhantomData;
 #[diagnostic::on_unimplemented(
     message = "a column of the type `{V}` of `{T}` cannot be set to `{Self}`",
     label = "this is neither a `{V}` nor an expression of `{T}` with such a value",
-    note = "an expression that may be NULL, such as a quotient, needs `.coalesce(…)` for a column that may not"
+    note = "an expression that may be NULL, such as a quotient, needs `.coalesce(…)` for a column that may not",
+    note = "a value for an `Option` is given without `Some`; `None` is written with its type, as in `None::<String>`"
 )]
 pub trait AssignedTo<T, V, P> {
     /// The untyped assignment to the column at an index.

@@ -18,7 +18,11 @@ struct Person {
     id: i64,
     name: String,
     age: i64,
+    nick: Option<String>,
 }
+
+/// As of a field that is encrypted, which needs a feature.
+const NOTE: bobak::EncryptedColumn<Person, String> = bobak::EncryptedColumn::new(1);
 
 #[derive(Record)]
 #[record(crate = "crate::bobak")]
@@ -57,4 +61,8 @@ fn main() {
     let _ = all.order_by(nth::<2>().asc());
     // A column set to a value of another type.
     let _ = Person::AGE.set("18");
+    // A text for a column that may be NULL.
+    let _ = Person::NICK.set(Some("x"));
+    // A comparison of values that are stored as different bytes.
+    let _ = NOTE.eq("x");
 }
