@@ -264,6 +264,17 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
         let error = Error::new(ErrorKind::Schema, "there is no such column");
         return error.in_table(table).in_column(column);
     }
+    if let Some(table) = after("UPSERT not implemented for virtual table ") {
+        let what = "ON CONFLICT is not available for tables of attached engines: \
+                    use INSERT OR IGNORE or INSERT OR REPLACE";
+        return Error::new(ErrorKind::Unsupported, what)
+            .in_table(table.trim_matches('"').to_owned());
+    }
+    if let Some(what) = after("virtual tables may not be ") {
+        let what =
+            format!("tables of attached engines, and other virtual ones, cannot be {what} by SQL");
+        return Error::new(ErrorKind::Unsupported, what);
+    }
     let says = |words: &[&str]| words.iter().any(|part| message.contains(part));
     if says(&["integer overflow"]) {
         let message = "the result of a calculation is too large for an integer of 64 bits";
