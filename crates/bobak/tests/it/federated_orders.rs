@@ -156,3 +156,22 @@ fn all_columns_of_a_table_without_a_key() {
     let rows = db.sql::<(i64, String)>("SELECT rowid, b FROM d.nopk, (SELECT 1)", ()).unwrap();
     assert_eq!(rows, [(2, "apple".to_owned()), (3, "q".to_owned())]);
 }
+
+#[test]
+fn a_column_is_dropped_while_the_table_is_attached() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/c.db", folder.path().display());
+    let other = Db::open(&url).unwrap();
+    for sql in [
+        "CREATE TABLE item (id INTEGER PRIMARY KEY, secret TEXT, price INTEGER)",
+        "INSERT INTO item VALUES (1, 'a', 10), (2, 'b', 20)",
+    ] {
+        other.execute(sql, ()).unwrap();
+    }
+    let db = attached(&url);
+    let all = "SELECT i.* FROM own JOIN d.item AS i ON i.id = own.id ORDER BY i.id";
+    let rows = db.sql::<(i64, String, i64)>(all, ()).unwrap();
+    assert_eq!(rows, [(1, "a".to_owned(), 10), (2, "b".to_owned(), 20)]);
+    other.execute("ALTER TABLE item DROP COLUMN secret", ()).unwrap();
+    assert_eq!(db.sql::<(i64, i64)>(all, ()).unwrap(), [(1, 10), (2, 20)]);
+}

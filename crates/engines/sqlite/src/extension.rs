@@ -97,6 +97,10 @@ impl ExtendedConnection<'_> {
     pub fn define_tables(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.0.buffer_cursors();
         self.0.typed_texts.clear();
+        // SQLite prepares a kept statement again when it runs, too late for the names of its columns.
+        for statement in self.0.texts.drain() {
+            self.0.db.finalize(statement);
+        }
         self.0.db.watch().set_denial(None, Vec::new());
         self.with_writes(work)
     }

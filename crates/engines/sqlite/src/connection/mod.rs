@@ -53,7 +53,7 @@ pub(crate) struct Connection {
     tables: StatementCache<TableStatementKey>,
     /// The last table statement: loops use the same one again and again.
     last: Option<(TableStatementKey, StatementId)>,
-    texts: StatementCache<Box<str>>,
+    pub(crate) texts: StatementCache<Box<str>>,
     shapes: StatementCache<Box<[u64]>>,
     /// The last template, and its statement.
     last_template: Option<(u64, StatementId)>,
