@@ -19,14 +19,18 @@ pub fn column_type(text: &str) -> Result<(String, Type), String> {
     Ok((column.to_owned(), ty))
 }
 
-/// Parses a database: a URL, or the name of an SQLite file, also with settings. The scheme of a URL has letters only; so
+/// Parses a database: a URL, or the name of an SQLite file, also with settings. The scheme of a URL has letters and digits; so
 /// `./a:b.db`, `C:a.db` and `backup-04:00.db` are names. Of an existing file, `%` and `?` in the name mean themselves.
 ///
 /// # Errors
 /// None; opening the database reports a malformed URL.
 pub fn database_url(text: &str) -> Result<String, Infallible> {
-    let is_scheme_byte = |byte: u8| byte.is_ascii_alphabetic() || byte == b'+';
-    let is_scheme = |(scheme, _): (&str, _)| scheme.len() > 1 && scheme.bytes().all(is_scheme_byte);
+    let is_scheme = |(scheme, _): (&str, _)| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+';
+        scheme.len() > 1
+            && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(is_part)
+    };
     Ok(if text.split_once(':').is_some_and(is_scheme) {
         text.to_owned()
     } else if Path::new(text).is_file() {

@@ -4,7 +4,7 @@
 use super::check::{check_file, count_rows};
 use super::exclusive::acquire_exclusive;
 use super::make;
-use super::replace::replace_database;
+use super::replace::{has_log, replace_database};
 use super::unknown_functions::missing;
 #[cfg(not(feature = "sqlcipher"))]
 use crate::cipher::TAIL_BYTES;
@@ -94,12 +94,6 @@ fn write_with_key(
         keep_log(&written)?;
     }
     Ok(())
-}
-
-/// Whether the first page says that the database has a write-ahead log.
-fn has_log(holder: &mut Connection) -> Result<bool> {
-    let mode = holder.all_rows("PRAGMA main.journal_mode", &[])?;
-    Ok(mode.first().and_then(|row| row.first()) == Some(&Value::from("wal")))
 }
 
 /// Gives the new file a write-ahead log, which is empty and deleted on return.

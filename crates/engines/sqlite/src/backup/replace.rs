@@ -1,12 +1,12 @@
 //! Replaces a database that nobody has open with a new file.
 
 use super::exclusive::{ExclusiveDatabase, acquire_unread, take};
-use crate::error::translate;
+use crate::connection::Connection;
 use crate::ffi;
 use crate::open::beside;
 use crate::settings::Settings;
 use bobak_core::durable::{rename, sync_folder};
-use bobak_core::{AtomicFile, Error, ErrorKind, Result};
+use bobak_core::{AtomicFile, Error, ErrorKind, Result, Value};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,17 +49,43 @@ pub(crate) fn replace(
 /// exclusively](super::exclusive::acquire_exclusive).
 /// | Another process may open the old file meanwhile, and get its lock after the move. If the old file had a write-ahead log,
 /// that process would write its log next to the new file, and damage it. Without one, SQLite finds that the file has moved,
-/// and writes nothing. So the old file, which has everything committed, loses its log mode first.
-pub(crate) fn replace_database(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
-    let place = new.target().to_owned();
-    old.exec("PRAGMA main.journal_mode = delete").map_err(|failure| {
-        let error = translate(failure, None);
+/// and writes nothing. So the old file, which has everything committed, loses its log mode first; it gets it back if the
+/// move fails.
+pub(crate) fn replace_database(new: AtomicFile, old: ffi::Connection) -> Result<()> {
+    let (place, mut old) = (new.target().to_owned(), Connection::boxed(old, true));
+    let named = |error: Error| {
         let message = format!("{}: {}", place.display(), error.message());
         Error::new(error.kind(), message).with_source(error)
-    })?;
-    old.keep_wal_on_close();
-    clear(&place)?;
-    put(new, old)
+    };
+    let had_log = has_log(&mut old).map_err(named)?;
+    let there = identity(&place);
+    old.run_owned("PRAGMA main.journal_mode = delete").map_err(named)?;
+    let moved = clear(&place).and_then(|()| put(new, &old));
+    if moved.is_err() && had_log && there.is_some() && identity(&place) == there {
+        // If this fails too, the file is whole, and a program that wants a log sets its mode.
+        let _ = old.run_owned("PRAGMA main.journal_mode = wal");
+    }
+    moved
+}
+
+/// Whether the first page says that the database has a write-ahead log.
+pub(super) fn has_log(holder: &mut Connection) -> Result<bool> {
+    let mode = holder.all_rows("PRAGMA main.journal_mode", &[])?;
+    Ok(mode.first().and_then(|row| row.first()) == Some(&Value::from("wal")))
+}
+
+/// What tells a file from another that took its place; `None` if the system does not say.
+fn identity(place: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(place).ok().map(|file| (file.dev(), file.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = place;
+        None
+    }
 }
 
 /// Moves a new file into place, which is locked until then.

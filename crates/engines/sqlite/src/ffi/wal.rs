@@ -38,17 +38,6 @@ impl Connection {
         };
         self.check(code)
     }
-
-    /// Keeps SQLite from deleting the main database's log when the connection is closed: by then
-    /// the log may belong to another file of the same name.
-    pub(crate) fn keep_wal_on_close(&mut self) {
-        let mut yes: c_int = 1;
-        let (main, option) = (c"main".as_ptr(), sys::SQLITE_FCNTL_PERSIST_WAL);
-        // SAFETY: the handle is open, the name ends with NUL, and this call takes a pointer to an int.
-        unsafe {
-            sys::sqlite3_file_control(self.raw.as_ptr(), main, option, (&raw mut yes).cast())
-        };
-    }
 }
 
 /// # Safety
