@@ -126,6 +126,10 @@ impl ChangeLog {
         });
         match read {
             Err(error) if error.kind() == ErrorKind::Schema => Err(self.mismatch_error(error)),
+            // A value that cannot be read, which only an UPDATE of the log removes.
+            Err(error) if error.kind() == ErrorKind::OutOfRange => {
+                Err(error.in_table(self.schema.name()))
+            }
             read => read.map(|()| (changes, more)),
         }
     }

@@ -278,6 +278,17 @@ pub fn undescribed(db: &Db, described: &[TableSchema], wanted: &[String]) -> Res
     Ok(others.map(ToString::to_string).collect())
 }
 
+/// The generated columns of these tables that no schema can have, a line for each: change logs and replicas lack them.
+///
+/// # Errors
+/// Those of the engine.
+pub fn unknown_columns(db: &Db, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
+    let losses = db.schema_details()?.losses;
+    let is_column = |what: &str| what.starts_with("generated column");
+    let columns = losses.iter().filter(|loss| is_column(&loss.what) && is_wanted(&loss.table));
+    Ok(columns.map(ToString::to_string).collect())
+}
+
 fn choose(db: &Db, mut tables: Vec<TableSchema>, wanted: &[String]) -> Result<Vec<TableSchema>> {
     for name in wanted {
         if !tables.iter().any(|table| table.name().eq_ignore_ascii_case(name)) {
@@ -300,7 +311,13 @@ fn choose(db: &Db, mut tables: Vec<TableSchema>, wanted: &[String]) -> Result<Ve
 pub fn track(db: &Db, wanted: &[String], screen: &Terminal) -> Result<()> {
     let tracked = db.tracked_tables()?;
     let mut names = Vec::new();
-    for table in tables(db, wanted)? {
+    let tables = tables(db, wanted)?;
+    let is_table = |name: &str| tables.iter().any(|table| table.name().eq_ignore_ascii_case(name));
+    if let Some(name) = wanted.iter().find(|name| !is_table(name)) {
+        let message = "is a view or a virtual table: only the changes of tables can be captured";
+        return Err(Error::failed(format!("{name} {message}")));
+    }
+    for table in tables {
         if !db.is_tracked(table.name())? {
             db.track_table(table.name(), TrackOptions::new())?;
             names.push(table.name().to_owned());
@@ -310,10 +327,15 @@ pub fn track(db: &Db, wanted: &[String], screen: &Terminal) -> Result<()> {
         // The memory engine writes its file only on flush.
         db.flush()?;
     }
-    for name in names {
-        let was = tracked.iter().any(|other| other.eq_ignore_ascii_case(&name));
+    for name in &names {
+        let was = tracked.iter().any(|other| other.eq_ignore_ascii_case(name));
         let again = if was { "again " } else { "" };
         screen.note(format_args!("{name} is now {again}tracked"));
+    }
+    if !names.is_empty() {
+        for loss in unknown_columns(db, &|table| names.iter().any(|name| name == table))? {
+            screen.note(format_args!("not captured: {loss}"));
+        }
     }
     Ok(())
 }

@@ -53,6 +53,7 @@ pub fn track(
     let mut texts = shared(dialect)?;
     match log {
         Some(log) => {
+            reject_other(table, &wanted, log)?;
             reject_retyped(table, &wanted, log)?;
             let missing = add_to_log(dialect, &wanted, log)?;
             texts.extend(match reason {
@@ -131,6 +132,18 @@ pub(crate) fn add_to_log(
         }
     }
     Ok(texts)
+}
+
+/// Rejects a table with a name that another table took from its log.
+fn reject_other(table: &TableSchema, wanted: &TableSchema, log: &TableSchema) -> Result<()> {
+    let mut own = wanted.columns().iter().take(bobak_core::change_log::LOG_COLUMNS);
+    if own.all(|column| log.column(&column.name).is_ok()) {
+        return Ok(());
+    }
+    let name = log.name();
+    let message =
+        format!("the table '{name}' is no change log, but has the name of one: rename it");
+    Err(Error::new(ErrorKind::Schema, message).in_table(table.name()))
 }
 
 /// Rejects a table with a column whose log would convert its values.

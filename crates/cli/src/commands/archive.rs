@@ -1,19 +1,21 @@
 //! `bobak archive`: writes committed changes to a folder for point-in-time restore.
 
+use super::reconnection::Reconnection;
 use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Terminal;
-use bobak::ErrorKind;
 use bobak::archive::Archive;
+use bobak::{Db, ErrorKind};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Continuously archive the changes of tracked tables to a folder.
 ///
 /// Together with a backup taken after the archive was started, the archive restores the database to any later point in
-/// time: see `bobak restore --until`. A program tracks its tables itself; --track does it here.
+/// time: see `bobak restore --until`. A program tracks its tables itself; --track does it here. While the server cannot be
+/// reached, it retries; with --once, it fails.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ArchiveCommand {
@@ -98,20 +100,50 @@ impl ArchiveCommand {
             db
         };
         self.track_all(&db, screen)?;
-        let opened = match self.unencrypted {
-            true => db.archive_unencrypted_to(folder),
-            false => db.archive_to(folder),
-        };
-        let mut archive = opened.map_err(|error| match error.kind() {
+        let archive = self.open(&db, folder).map_err(|error| match error.kind() {
             ErrorKind::Schema if db.tracked_tables().is_ok_and(|tables| tables.is_empty()) => {
                 Error::failed("no table is tracked: track one with --track TABLE")
             }
             _ => error.into(),
         })?;
         screen.note(format_args!("resuming after change {}", archive.position()));
+        self.follow(archive, (&db, folder), screen)
+    }
+}
+
+impl ArchiveCommand {
+    fn open(&self, db: &Db, folder: &Path) -> bobak::Result<Archive> {
+        match self.unencrypted {
+            true => db.archive_unencrypted_to(folder),
+            false => db.archive_to(folder),
+        }
+    }
+
+    fn follow(
+        &self,
+        archive: Archive,
+        (db, folder): (&Db, &Path),
+        screen: &Terminal,
+    ) -> Result<()> {
+        let mut archive = Some(archive);
+        let mut reconnection = Reconnection::new(*screen);
         loop {
-            self.track_all(&db, screen)?;
-            let step = archive.step(if self.once { Duration::ZERO } else { POLL_TIMEOUT })?;
+            let opened = match archive.take() {
+                Some(archive) => Ok(archive),
+                None => self.open(db, folder),
+            };
+            let wait = if self.once { Duration::ZERO } else { POLL_TIMEOUT };
+            let step = self.track_all(db, screen).and(opened);
+            let step = match step.and_then(|opened| archive.insert(opened).step(wait)) {
+                Err(error) if !self.once => {
+                    // Reopen the folder: its end is after the last complete page.
+                    archive = None;
+                    reconnection.wait(error)?;
+                    continue;
+                }
+                step => step?,
+            };
+            reconnection.succeeded();
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
             } else if self.once {
@@ -119,11 +151,9 @@ impl ArchiveCommand {
             }
         }
     }
-}
 
-impl ArchiveCommand {
     /// With `--all`, tracks the tables that are not tracked yet.
-    fn track_all(&self, db: &bobak::Db, screen: &Terminal) -> Result<()> {
+    fn track_all(&self, db: &Db, screen: &Terminal) -> bobak::Result<()> {
         if self.all {
             for table in db.track_all_tables(bobak::changes::TrackOptions::new())? {
                 screen.note(format_args!("{table}: tracked from now on"));

@@ -32,6 +32,7 @@ mod monitoring;
 #[cfg(unix)]
 mod permissions;
 mod query;
+mod reconnection;
 #[cfg(feature = "encryption")]
 mod rekey;
 mod replicate;

@@ -1,9 +1,11 @@
 //! `bobak replicate`: keeps a replica of a database.
 
+use super::reconnection::Reconnection;
 use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Terminal};
+use bobak::Db;
 use bobak::replication::Replica;
 use clap::Args;
 use std::time::Duration;
@@ -11,7 +13,8 @@ use std::time::Duration;
 /// Replicate a database to another one, on any engine.
 ///
 /// The source's tables must be tracked, so that changes are captured. The replica first gets a copy of each table, then
-/// every change. It stores its position, so replication resumes where it stopped, even after a kill.
+/// every change. It stores its position, so replication resumes where it stopped, even after a kill. While a server cannot be
+/// reached, it retries; with --once, it fails.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReplicateCommand {
@@ -72,9 +75,8 @@ impl ReplicateCommand {
             database::open_to_read(&self.from)?
         };
         let to = database::open(&self.to)?;
-        let tables: Vec<&str> = self.table.iter().map(String::as_str).collect();
-        let mut replica = from.replicate_to(&to, &tables)?;
-        Self::begin(&mut replica, screen)?;
+        let mut replica = self.open(&from, &to)?;
+        Self::begin(&mut replica, &from, screen)?;
         if self.check {
             for table in replica.check()?.tables {
                 let (name, rows, sum) = (&table.table, table.rows, table.checksum);
@@ -82,9 +84,32 @@ impl ReplicateCommand {
             }
             return Ok(to.flush()?);
         }
-        let mut unsaved = true;
+        self.follow(replica, (&from, &to), screen)
+    }
+
+    fn open(&self, from: &Db, to: &Db) -> bobak::Result<Replica> {
+        let tables: Vec<&str> = self.table.iter().map(String::as_str).collect();
+        from.replicate_to(to, &tables)
+    }
+
+    fn follow(&self, replica: Replica, (from, to): (&Db, &Db), screen: &Terminal) -> Result<()> {
+        let (mut replica, mut unsaved) = (Some(replica), true);
+        let mut reconnection = Reconnection::new(*screen);
         loop {
-            let step = replica.step(if self.once { Duration::ZERO } else { POLL_TIMEOUT })?;
+            let opened = match replica.take() {
+                Some(replica) => Ok(replica),
+                None => self.open(from, to),
+            };
+            let wait = if self.once { Duration::ZERO } else { POLL_TIMEOUT };
+            let step = match opened.and_then(|opened| replica.insert(opened).step(wait)) {
+                Err(error) if !self.once => {
+                    replica = None;
+                    reconnection.wait(error)?;
+                    continue;
+                }
+                step => step?,
+            };
+            reconnection.succeeded();
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
                 unsaved = true;
@@ -100,7 +125,7 @@ impl ReplicateCommand {
         }
     }
 
-    fn begin(replica: &mut Replica, screen: &Terminal) -> Result<()> {
+    fn begin(replica: &mut Replica, from: &Db, screen: &Terminal) -> Result<()> {
         if let Some(place) = replica.position() {
             screen.note(format_args!("resuming after change {place}"));
             return Ok(());
@@ -118,6 +143,10 @@ impl ReplicateCommand {
         })?;
         drop(bar);
         screen.note(format_args!("{} copied, up to change {place}", replica.tables().join(", ")));
+        let copied = |table: &str| replica.tables().contains(&table);
+        for loss in database::unknown_columns(from, &copied)? {
+            screen.note(format_args!("not in the replica: {loss}"));
+        }
         Ok(())
     }
 }

@@ -95,6 +95,10 @@ pub fn written_default(info: &SettingInfo) -> String {
 
 /// The value of a flag as the setting takes it.
 fn parse<S: Configurable>(info: &SettingInfo, text: &str) -> Result<String, String> {
+    // A shell variable that is not set, where the setting has no word for its default.
+    if text.is_empty() && (info.default)().is_empty() {
+        return Err(format!("expected {}", info.expected()));
+    }
     let text = match info.kind {
         SettingKind::Duration => duration(text)?.as_millis().to_string(),
         _ => text.to_owned(),

@@ -56,7 +56,9 @@ fn archive_restores_to_point_in_time() {
     assert!(count("sqlite:restored.db").contains("16"));
     program.ok(&[&restore[..], &["--overwrite"]].concat());
     assert!(!count("sqlite:restored.db").contains("16"));
-    program.fails(2, "expected a time such as", &[&restore[..], &["--until", "noon"]].concat());
+    for wrong in ["noon", ""] {
+        program.fails(2, "expected a time such as", &[&restore[..], &["--until", wrong]].concat());
+    }
     program.fails(
         1,
         "ends with change 32",
@@ -121,4 +123,87 @@ fn tracking_persists_and_is_repaired() {
     let replicate =
         ["replicate", "sqlite:app.db", "sqlite:to.db", "--once", "--table", "airlines,,x"];
     program.fails(2, "a name in --table is empty", &replicate);
+}
+
+#[test]
+fn what_is_not_captured_is_said() {
+    let program = Program::new();
+    program.file("app.db", "");
+    for text in [
+        "CREATE TABLE g (id INTEGER PRIMARY KEY, a INT, b TEXT AS (a || 'x') STORED)",
+        "CREATE VIEW v AS SELECT * FROM g",
+        "CREATE TABLE bobak_log_x (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE x (id INTEGER PRIMARY KEY)",
+    ] {
+        program.ok(&["query", "sqlite:app.db", text]);
+    }
+    let archive = |table: &str| {
+        ["archive", "sqlite:app.db", "changes", "--once", "--track", table].map(str::to_owned)
+    };
+    let fails = |sentence: &str, table: &str| {
+        program.fails(1, sentence, &archive(table).each_ref().map(String::as_str));
+    };
+    fails("v is a view or a virtual table", "v");
+    fails("'bobak_log_x' is no change log", "x");
+    let replicate = ["replicate", "sqlite:app.db", "sqlite:to.db", "--once"];
+    let run = program.run(&[&replicate[..], &["--track", "--table", "g"]].concat());
+    assert_eq!(run.code, 0, "{}", run.err);
+    for said in ["not captured: g: generated column b", "not in the replica: g: generated column b"]
+    {
+        assert!(run.err.contains(said), "{}", run.err);
+    }
+}
+
+/// Reads what a command says until it says this.
+#[cfg(unix)]
+fn until(lines: &mut impl Iterator<Item = String>, said: &str) {
+    let mut all = Vec::new();
+    for line in lines {
+        if line.contains(said) {
+            return;
+        }
+        all.push(line);
+    }
+    panic!("it ended without '{said}': {all:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_that_run_until_they_are_stopped_survive_a_restart_of_the_server() {
+    use crate::serve::Server;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let program = Program::new();
+    program.file("app.db", "");
+    let query = |text: &str| program.ok(&["query", "sqlite:app.db", text]);
+    query("CREATE TABLE t (id INTEGER PRIMARY KEY)");
+    program.ok(&["archive", "sqlite:app.db", "other", "--once", "--track", "t"]);
+    let url = format!("bobak+unix:{}", program.path("socket").display());
+    for arguments in [["replicate", &url, "sqlite:to.db"], ["archive", &url, "changes"]] {
+        let serve = || Server::start(&program, &["app.db", "--unix", "socket"]);
+        let server = serve();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
+            .args(arguments)
+            .current_dir(program.path(""))
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let errors = BufReader::new(child.stderr.take().expect("is piped"));
+        let mut lines = errors.lines().map_while(Result::ok);
+        let begun = if arguments[0] == "archive" { "resuming after" } else { "copied" };
+        until(&mut lines, begun);
+        query("INSERT INTO t (id) VALUES (NULL)");
+        until(&mut lines, "changes, up to");
+        drop(server);
+        until(&mut lines, "retrying until it succeeds");
+        query("INSERT INTO t (id) VALUES (NULL)");
+        let server = serve();
+        until(&mut lines, "retried with success");
+        until(&mut lines, "1 changes, up to");
+        let _ = child.kill();
+        let _ = child.wait();
+        drop(server);
+    }
+    let rows = program.ok(&["query", "sqlite:to.db", "SELECT count(*) FROM t", "--format", "csv"]);
+    assert!(rows.contains('2'), "{rows}");
 }

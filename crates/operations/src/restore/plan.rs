@@ -203,7 +203,8 @@ impl ArchiveScan {
                 alteration(Some(layout.since), table, "its columns changed");
             } else {
                 // Changes that were not archived before have the new columns.
-                alteration(None, table, "its columns were renamed, dropped or converted");
+                let what = "it was untracked for a while, or its columns were renamed, dropped or converted";
+                alteration(None, table, what);
             }
         }
         let is_gone = |layout: &&TableLayout| {

@@ -162,7 +162,7 @@ fn restore_options(
     until: Option<&str>,
 ) -> Result<RestoreOptions, Problem> {
     let Some(until) = until else { return Ok(RestoreOptions::default()) };
-    let target = RecoveryTarget::parse(until).ok_or_else(|| {
+    let target = RecoveryTarget::parse(until).filter(|_| !until.is_empty()).ok_or_else(|| {
         Problem::bad_request(format!("expected a time such as 2026-11-22T04:00:00Z, not '{until}'"))
     })?;
     let archives = request.state.backups.archives.as_ref();

@@ -255,6 +255,7 @@ fn backups_are_made_verified_downloaded_and_restored() {
     assert_eq!(server.get("/tables/person/aggregate").json()["rows"], json!([{"count": 2}]));
     restore(r#"{"until":"2026-01-01T00:00:00Z"}"#).is(409, "Config");
     restore(r#"{"until":"yesterday"}"#).is(400, "Syntax");
+    restore(r#"{"until":""}"#).is(400, "Syntax");
     // A damaged backup is found.
     let path = folder.path().join("backups").join(&name);
     let mut bytes = std::fs::read(&path).unwrap();
