@@ -179,7 +179,8 @@ fn commands_that_run_until_they_are_stopped_survive_a_restart_of_the_server() {
     query("CREATE TABLE t (id INTEGER PRIMARY KEY)");
     program.ok(&["archive", "sqlite:app.db", "other", "--once", "--track", "t"]);
     let url = format!("bobak+unix:{}", program.path("socket").display());
-    for arguments in [["replicate", &url, "sqlite:to.db"], ["archive", &url, "changes"]] {
+    let (replicate, archive) = (["replicate", &url, "sqlite:to.db"], ["archive", &url, "changes"]);
+    for (arguments, last) in [(replicate, 2), (archive, 4)] {
         let serve = || Server::start(&program, &["app.db", "--unix", "socket"]);
         let server = serve();
         let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
@@ -193,13 +194,13 @@ fn commands_that_run_until_they_are_stopped_survive_a_restart_of_the_server() {
         let begun = if arguments[0] == "archive" { "resuming after" } else { "copied" };
         until(&mut lines, begun);
         query("INSERT INTO t (id) VALUES (NULL)");
-        until(&mut lines, "changes, up to");
+        until(&mut lines, &format!("changes, up to {}", last - 1));
         drop(server);
         until(&mut lines, "retrying until it succeeds");
         query("INSERT INTO t (id) VALUES (NULL)");
         let server = serve();
         until(&mut lines, "retried with success");
-        until(&mut lines, "1 changes, up to");
+        until(&mut lines, &format!("changes, up to {last}"));
         let _ = child.kill();
         let _ = child.wait();
         drop(server);
