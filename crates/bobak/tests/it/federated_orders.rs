@@ -48,12 +48,12 @@ fn same_as_own(db: &Db, table: &str) {
 #[cfg(feature = "postgres")]
 #[test]
 fn texts_of_postgres_with_another_order() {
-    if std::env::var_os("BOBAK_TEST_POSTGRES").is_none() {
-        println!("not run: BOBAK_TEST_POSTGRES is not set");
-        return;
-    }
-    let server = bobak_servers::Postgres::start().unwrap();
-    let db = Db::open(&server.url()).unwrap();
+    crate::engines::on_postgres(orders_of_postgres);
+}
+
+#[cfg(feature = "postgres")]
+fn orders_of_postgres(url: &str) {
+    let db = Db::open(url).unwrap();
     for sql in [
         "CREATE TYPE mood AS ENUM ('z', 'a', 'm')",
         "CREATE TABLE words (id int PRIMARY KEY, w text COLLATE \"en-x-icu\")",
@@ -67,7 +67,7 @@ fn texts_of_postgres_with_another_order() {
     ] {
         db.execute(sql, ()).unwrap();
     }
-    let db = attached(&server.url());
+    let db = attached(url);
     same_as_own(&db, "d.words");
     for column in ["e", "ip", "took", "tags", "bits", "at"] {
         let each =
@@ -95,12 +95,12 @@ fn texts_of_postgres_with_another_order() {
 #[cfg(feature = "mysql")]
 #[test]
 fn texts_of_mariadb_with_another_order() {
-    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
-        println!("not run: BOBAK_TEST_MARIADB is not set");
-        return;
-    }
-    let server = bobak_servers::MariaDb::start().unwrap();
-    let db = Db::open(&server.url()).unwrap();
+    crate::engines::on_mariadb(orders_of_mariadb);
+}
+
+#[cfg(feature = "mysql")]
+fn orders_of_mariadb(url: &str) {
+    let db = Db::open(url).unwrap();
     for sql in [
         "CREATE TABLE words (id int PRIMARY KEY, w varchar(20) COLLATE utf8mb4_general_ci)",
         &format!("INSERT INTO words VALUES {WORDS}"),
@@ -110,7 +110,7 @@ fn texts_of_mariadb_with_another_order() {
     ] {
         db.execute(sql, ()).unwrap();
     }
-    let db = attached(&server.url());
+    let db = attached(url);
     same_as_own(&db, "d.words");
     assert_eq!(texts(&db, "SELECT e FROM d.kinds EXCEPT SELECT 'a' ORDER BY 1"), ["m", "z"]);
     assert_eq!(texts(&db, "SELECT e FROM d.kinds ORDER BY e"), ["a", "m", "z"]);

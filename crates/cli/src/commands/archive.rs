@@ -128,22 +128,13 @@ impl ArchiveCommand {
         let mut archive = Some(archive);
         let mut reconnection = Reconnection::new(*screen);
         loop {
-            let opened = match archive.take() {
-                Some(archive) => Ok(archive),
-                None => self.open(db, folder),
-            };
+            let open = || self.open(db, folder);
             let wait = if self.once { Duration::ZERO } else { POLL_TIMEOUT };
-            let step = self.track_all(db, screen).and(opened);
-            let step = match step.and_then(|opened| archive.insert(opened).step(wait)) {
-                Err(error) if !self.once => {
-                    // Reopen the folder: its end is after the last complete page.
-                    archive = None;
-                    reconnection.wait(error)?;
-                    continue;
-                }
-                step => step?,
-            };
-            reconnection.succeeded();
+            let step = reconnection.step(&mut archive, !self.once, open, |archive| {
+                self.track_all(db, screen)?;
+                archive.step(wait)
+            })?;
+            let Some(step) = step else { continue };
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
             } else if self.once {

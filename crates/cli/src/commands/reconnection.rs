@@ -24,11 +24,37 @@ impl Reconnection {
         Self { screen, pause: FIRST_PAUSE }
     }
 
-    /// Waits before the next retry. It must begin from the stored position, since the failed step may be stored.
+    /// Takes a step of a reader of changes. After a failure that a retry may help, it waits, and gives `None`: the next call
+    /// opens the reader again, which begins from the stored position, since the failed step may be stored.
+    ///
+    /// # Errors
+    /// The error, if a retry would not help, or `retries` is off.
+    pub fn step<F, R>(
+        &mut self,
+        reader: &mut Option<F>,
+        retries: bool,
+        open: impl FnOnce() -> bobak::Result<F>,
+        step: impl FnOnce(&mut F) -> bobak::Result<R>,
+    ) -> Result<Option<R>> {
+        let opened = reader.take().map_or_else(open, Ok);
+        match opened.and_then(|opened| step(reader.insert(opened))) {
+            Err(error) if retries => {
+                *reader = None;
+                self.wait(error).map(|()| None)
+            }
+            Err(error) => Err(error.into()),
+            Ok(done) => {
+                self.succeeded();
+                Ok(Some(done))
+            }
+        }
+    }
+
+    /// Waits before the next retry.
     ///
     /// # Errors
     /// The error, if a retry would not help.
-    pub fn wait(&mut self, error: bobak::Error) -> Result<()> {
+    fn wait(&mut self, error: bobak::Error) -> Result<()> {
         if !error.is_retryable() && error.kind() != ErrorKind::Unknown {
             return Err(error.into());
         }
@@ -41,7 +67,7 @@ impl Reconnection {
     }
 
     /// Takes note that a step succeeded.
-    pub fn succeeded(&mut self) {
+    fn succeeded(&mut self) {
         if self.pause != FIRST_PAUSE {
             self.pause = FIRST_PAUSE;
             self.screen.note(format_args!("retried with success"));

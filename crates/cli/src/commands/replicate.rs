@@ -96,20 +96,11 @@ impl ReplicateCommand {
         let (mut replica, mut unsaved) = (Some(replica), true);
         let mut reconnection = Reconnection::new(*screen);
         loop {
-            let opened = match replica.take() {
-                Some(replica) => Ok(replica),
-                None => self.open(from, to),
-            };
+            let open = || self.open(from, to);
             let wait = if self.once { Duration::ZERO } else { POLL_TIMEOUT };
-            let step = match opened.and_then(|opened| replica.insert(opened).step(wait)) {
-                Err(error) if !self.once => {
-                    replica = None;
-                    reconnection.wait(error)?;
-                    continue;
-                }
-                step => step?,
-            };
-            reconnection.succeeded();
+            let step = |replica: &mut Replica| replica.step(wait);
+            let step = reconnection.step(&mut replica, !self.once, open, step)?;
+            let Some(step) = step else { continue };
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
                 unsaved = true;
